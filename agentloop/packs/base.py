@@ -1,0 +1,64 @@
+"""What a script may call: packs of primitives, each with the declarations the model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+__all__ = ["Call", "Observation", "Pack", "Primitive"]
+
+Call: TypeAlias = Callable[..., Awaitable[Any]]
+"""Takes the script's arguments as JSON values (missing trailing ones are not passed) and returns a JSON value."""
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """One host coroutine that scripts can call.
+
+    Raising any `Exception` reaches the script as a catchable JS `Error` with the exception's class
+    name and message; `EndRun` and `EndTurn` end the run or the turn instead and are not catchable.
+    `exclusive`: calls of one pack's exclusive primitives run one at a time, in the order made.
+    `untrusted`: what it returns may hold text written by strangers, so the turn's result is fenced.
+    """
+
+    call: Call
+    exclusive: bool = False
+    untrusted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """What a pack shows the model before each call: the page as it is now, say. Never stored."""
+
+    text: str
+    untrusted: bool = True
+
+
+def _no_primitives() -> Mapping[str, Primitive]:
+    return {}
+
+
+def _no_text() -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pack:
+    """A named set of primitives.
+
+    `primitives` maps dotted JS names ("fetch", "browser.click") to primitives; `modules` maps names
+    for `require` to CommonJS source; `help` maps JS names to help text; `declarations` is the text
+    of a `.d.ts` file and goes into the system prompt ("" = nothing). `observe` is awaited before
+    each model call; `aclose` once, when the run ends.
+    """
+
+    name: str
+    description: str
+    kind: Literal["pack", "module", "prompt"] = "pack"
+    declarations: str = ""
+    help: Mapping[str, str] = field(default_factory=_no_text)
+    primitives: Mapping[str, Primitive] = field(default_factory=_no_primitives)
+    modules: Mapping[str, str] = field(default_factory=_no_text)
+    observe: Callable[[], Awaitable[Observation | None]] | None = None
+    aclose: Callable[[], Awaitable[None]] | None = None
