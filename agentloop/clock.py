@@ -7,14 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Clock", "utc_now"]
+__all__ = ["Clock", "utc_now", "utc_text"]
+
+
+def utc_text(seconds: float) -> str:
+    """A Unix time as sortable RFC 3339 text in UTC with six fractional digits: 2026-01-31T08:00:00.000000Z."""
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{whole}.{int(seconds % 1 * 1_000_000):06d}Z"
 
 
 def utc_now() -> str:
-    """Now, as sortable RFC 3339 text in UTC with six fractional digits: 2026-01-31T08:00:00.000000Z."""
-    seconds = time.time()
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return f"{whole}.{int(seconds % 1 * 1_000_000):06d}Z"
+    """Now, as `utc_text`."""
+    return utc_text(time.time())
 
 
 class Clock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -122,7 +122,7 @@ def _tighter(a: N | None, b: N | None) -> N | None:
     return min(a, b)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RunRequest:
     """One thing to do. `limits`, `enabled` and `allow` can only narrow what the loop was built with.
 
@@ -131,6 +131,7 @@ class RunRequest:
     """
 
     message: str
+    _: KW_ONLY
     session: str | None = None
     run_id: str | None = None
     scope: Scope = Scope()

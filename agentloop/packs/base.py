@@ -50,7 +50,8 @@ class Pack:
     `primitives` maps dotted JS names ("fetch", "browser.click") to primitives; `modules` maps names
     for `require` to CommonJS source; `help` maps JS names to help text; `declarations` is the text
     of a `.d.ts` file and goes into the system prompt ("" = nothing). `observe` is awaited before
-    each model call; `aclose` once, when the run ends.
+    each model call; `receipts` is taken once after each script: lines about what its calls did; `aclose`
+    is awaited once, when the run ends.
     """
 
     name: str
@@ -61,4 +62,5 @@ class Pack:
     primitives: Mapping[str, Primitive] = field(default_factory=_no_primitives)
     modules: Mapping[str, str] = field(default_factory=_no_text)
     observe: Callable[[], Awaitable[Observation | None]] | None = None
+    receipts: Callable[[], tuple[str, ...]] | None = None
     aclose: Callable[[], Awaitable[None]] | None = None

@@ -1,0 +1,127 @@
+"""`browse()`: a task in, a real browser driven, an answer out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from agentloop.artifacts.base import Artifacts
+from agentloop.capabilities import BuildContext
+from agentloop.context.prompt import Prompt
+from agentloop.context.settings import LoopSettings
+from agentloop.guard.grants import OnAsk
+from agentloop.journal import OnEvent
+from agentloop.llm.base import LLM
+from agentloop.loop import Loop, RunHandle
+from agentloop.records import RunLimits, RunRequest, RunResult
+
+__all__ = ["BrowseOptions", "browse", "open_browse"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrowseOptions:
+    """How a browsing run is set up.
+
+    `allow` are patterns ([scheme://]host[:port]) of what pages may reach; None: any public address, and
+    always the origin of the start URL. `vision` names an image-capable model; without one, scripts have no
+    `ask`. `artifacts` takes a picture and the marks of each turn. `browser_sandbox` "auto" is on, and off
+    for root.
+    """
+
+    url: str | None = None
+    allow: Sequence[str] | None = None
+    allow_private: bool = False
+    headless: bool = True
+    slow_mo_ms: int = 0
+    browser_sandbox: Literal["auto", "on", "off"] = "auto"
+    viewport: tuple[int, int] = (1280, 720)
+    model: str | None = None
+    vision: str | None = None
+    limits: RunLimits = RunLimits()
+    artifacts: Artifacts | None = None
+
+
+@asynccontextmanager
+async def open_browse(
+    task: str, options: BrowseOptions, *, llm: LLM, on_event: OnEvent | None = None, on_ask: OnAsk | None = None
+) -> AsyncIterator[RunHandle]:
+    """A browser and a run in it, not yet begun; both are closed at the end.
+
+    Raises `BrowserNotFound` when there is no browser, `InvalidInput` for a pattern that cannot be held.
+    """
+    from agentloop.browser.pack import browser_capability
+    from agentloop.browser.vision import LLMVision
+    from agentloop.drivers.host import BrowserHost
+    from agentloop.stores.memory import MemoryStore
+
+    async with BrowserHost.launch(
+        headless=options.headless, browser_sandbox=options.browser_sandbox, slow_mo_ms=options.slow_mo_ms
+    ) as host:
+
+        def new_driver(context: BuildContext) -> object:
+            return host.driver(
+                allow=options.allow,
+                allow_private=options.allow_private,
+                start_url=context.start_url,
+                viewport=options.viewport,
+                storage_state=context.state,
+            )
+
+        browser = browser_capability(
+            new_driver, vision=LLMVision(llm, model=options.vision) if options.vision else None, globals=True
+        )
+        loop = Loop(
+            llm=llm,
+            store=MemoryStore(),
+            capabilities=[browser],
+            model=options.model,
+            settings=LoopSettings(limits=options.limits, prompt=Prompt.named("browse")),
+            on_ask=on_ask,
+            artifacts=options.artifacts,
+        )
+        async with loop, await loop.open(RunRequest(task, url=options.url), on_event=on_event) as handle:
+            yield handle
+
+
+async def browse(
+    task: str,
+    *,
+    url: str | None = None,
+    allow: Sequence[str] | None = None,
+    allow_private: bool = False,
+    headless: bool = True,
+    llm: LLM | None = None,
+    model: str | None = None,
+    vision: str | None = None,
+    limits: RunLimits | None = None,
+    artifacts: Artifacts | None = None,
+    on_event: OnEvent | None = None,
+) -> RunResult:
+    """Does one task in a fresh browser and returns how it went; see `BrowseOptions` for the arguments.
+
+    Without `llm` the model comes from the environment (`OpenAI.from_env`). Every way the run can end is a
+    status of the result; only a missing browser or model, or unusable arguments, raise.
+    """
+    from agentloop.llm.openai import OpenAI
+
+    options = BrowseOptions(
+        url=url,
+        allow=allow,
+        allow_private=allow_private,
+        headless=headless,
+        model=model,
+        vision=vision,
+        limits=limits or RunLimits(),
+        artifacts=artifacts,
+    )
+    if llm is not None:
+        return await _browse(task, options, llm=llm, on_event=on_event)
+    async with OpenAI.from_env() as client:
+        return await _browse(task, options, llm=client, on_event=on_event)
+
+
+async def _browse(task: str, options: BrowseOptions, *, llm: LLM, on_event: OnEvent | None) -> RunResult:
+    async with open_browse(task, options, llm=llm, on_event=on_event) as handle:
+        return await handle.run()

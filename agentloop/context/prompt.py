@@ -1,0 +1,63 @@
+"""The system prompt: words from files, functions from the packs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Literal
+
+from agentloop.llm.base import Message
+from agentloop.packs.base import Pack
+
+__all__ = ["Prompt", "PromptName", "system_prompt"]
+
+PromptName = Literal["run", "browse"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What a run's prompt is made of.
+
+    `system` holds `{functions}` once, where the packs' declarations go. `core` are declarations shown before
+    them. `examples` are messages between system prompt and history. `keep_scripts` is how many of this run's
+    scripts stay in the outgoing history in full, `log_chars` how much of a turn's log is shown.
+    """
+
+    system: str
+    core: str = ""
+    examples: tuple[Message, ...] = ()
+    keep_scripts: int = 1
+    log_chars: int = 16_384
+
+    @classmethod
+    def named(cls, name: PromptName) -> Prompt:
+        """A prompt that ships: "run" for scripts at large, "browse" for driving a page."""
+        if name == "run":
+            core = files("agentloop.packs").joinpath("core.d.ts").read_text("utf-8")
+            return cls(system=_read("run.md"), core=core)
+        return cls(
+            system=_read("browse.md"),
+            examples=(
+                Message("user", _read("browse-example-user.md").strip()),
+                Message("assistant", _read("browse-example-assistant.md").strip()),
+            ),
+            keep_scripts=3,
+            log_chars=2_000,
+        )
+
+
+def system_prompt(prompt: Prompt, packs: Sequence[Pack], *, persona: str = "", context: str = "") -> str:
+    """The whole system message: protocol and functions, then the session's persona, then the run's context."""
+    declarations = [prompt.core, *(pack.declarations for pack in packs)]
+    functions = "\n".join(text.strip() for text in declarations if text.strip())
+    parts = [prompt.system.strip().replace("{functions}", functions)]
+    if persona.strip():
+        parts.append(f"## Persona\n{persona.strip()}")
+    if context.strip():
+        parts.append(context.strip())
+    return "\n\n".join(parts)
+
+
+def _read(name: str) -> str:
+    return files("agentloop.context").joinpath("prompts", name).read_text("utf-8")

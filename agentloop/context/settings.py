@@ -1,0 +1,30 @@
+"""How a loop is set up beyond its collaborators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agentloop.context.prompt import Prompt
+from agentloop.errors import InvalidInput
+from agentloop.records import RunLimits
+
+__all__ = ["LoopSettings"]
+
+
+def _run_prompt() -> Prompt:
+    return Prompt.named("run")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopSettings:
+    """Limits of each run, how many steps of history are replayed, and the words of the prompt."""
+
+    limits: RunLimits = RunLimits()
+    history_window: int = 80
+    prompt: Prompt = field(default_factory=_run_prompt)
+
+    def __post_init__(self) -> None:
+        if self.history_window < 1:
+            raise InvalidInput(f"history_window must be at least 1, not {self.history_window}")
+        if self.limits.iterations < 1 or self.limits.wall_s <= 0:
+            raise InvalidInput("a run needs at least one iteration and some time: iterations >= 1, wall_s > 0")

@@ -1,0 +1,415 @@
+"""The engine's heart: ask the model, run its script, thread what it returned.
+
+`Loop` holds the collaborators, `RunHandle` one run. `RunHandle.turn` is the door that `run`, `stream` and
+every queue are built on; read it first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+from agentloop.artifacts.base import Artifacts
+from agentloop.capabilities import Capability
+from agentloop.context import feedback
+from agentloop.context.digest import shape
+from agentloop.context.history import Entry, outgoing, rehydrate
+from agentloop.context.progress import ProgressGuard
+from agentloop.context.prompt import system_prompt
+from agentloop.context.reply import Answer, Empty, Script, StreamFilter, Truncated, parse_reply
+from agentloop.context.settings import LoopSettings
+from agentloop.errors import EndRun, EndTurn
+from agentloop.events import RunEvent
+from agentloop.guard.grants import OnAsk
+from agentloop.guard.policy import DefaultPolicy, Policy
+from agentloop.journal import OnEvent
+from agentloop.llm.base import LLM, Message, ModelReply, ModelRequest
+from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, Usage
+from agentloop.run_context import RunContext, open_run
+from agentloop.sandbox.base import Outcome
+from agentloop.sandbox.builder import CapabilityBuilder, SandboxBuilder
+from agentloop.stores.base import Store
+
+__all__ = ["Loop", "RunHandle", "TurnOutcome", "Verify"]
+
+EMPTY_RETRIES = 2
+FINISH_S = 20.0
+
+Verify = Callable[["RunHandle"], Awaitable[Sequence[Mapping[str, Json]]]]
+"""Judges a finished run while its page is still open; each verdict has `check` and `passed`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnOutcome:
+    """Whether the run is over, and where it stands."""
+
+    done: bool
+    status: Status
+
+
+class RunHandle:
+    """One run. Made by `Loop.open`; call `turn` until it says done, then `result` is set. Close it always."""
+
+    def __init__(self, loop: Loop, context: RunContext) -> None:
+        self._loop = loop
+        self._context = context
+        self._journal = context.journal
+        self._spending = context.spending
+        self._entries: list[Entry] = list(rehydrate(context.steps, window=loop.settings.history_window))
+        self._carry = context.carry
+        self._progress = ProgressGuard()
+        self._dropped: frozenset[int] = frozenset()
+        self._empties = 0
+        self._in_script = False
+        self._cancelled: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.system_prompt = ""
+        self.final_text = ""
+        self.result: RunResult | None = None
+
+    @property
+    def run_id(self) -> str:
+        """This run's id."""
+        return self._context.run.run_id
+
+    @property
+    def context(self) -> RunContext:
+        """What the run stands on: its packs and sandbox once the first turn has begun."""
+        return self._context
+
+    # The turn ---------------------------------------------------------------------------------------
+
+    async def turn(self) -> TurnOutcome:
+        """Asks the model once and does what it says. Never raises for what model, script or page did: those
+        end the run with a status. Cancellation ends the run as `cancelled` and is passed on."""
+        if self.result is None:
+            try:
+                await self._context.bounded(self._turn(), self._cancelled)
+            except EndRun as end:
+                await self._finish(end)
+            except BaseException as error:
+                # Whatever it was, the story gets its last line; then it goes its way.
+                await self._finish(self._context.ending(error))
+                if not self._context.expected(error):
+                    raise
+        return TurnOutcome(done=self.result is not None, status=self.result.status if self.result else Status.RUNNING)
+
+    async def run(self) -> RunResult:
+        """Turns until the run is over."""
+        while not (await self.turn()).done:
+            pass
+        assert self.result is not None
+        return self.result
+
+    async def _turn(self) -> None:
+        if not self._context.started:
+            await self._begin()
+        self._spending.begin_iteration()
+        self._journal.turn += 1
+        reply = await self._ask()
+        match parse_reply(reply.content, reply.finish_reason):
+            case Answer(text=text):
+                raise EndRun(Status.COMPLETED, data=text)
+            case Script() as script:
+                await self._execute(script, reply.usage)
+            case Truncated(reason=reason):
+                await self._say_back("truncated", feedback.text("truncated", reason=reason), reply.usage)
+            case Empty():
+                await self._count_empty(reply.usage)
+
+    async def _begin(self) -> None:
+        context, request = self._context, self._context.request
+        await self._journal.emit(
+            "run_started", content=request.message, args={"url": request.url} if request.url else {}
+        )
+        await self._journal.step("user", request.message)
+        self._entries.append(Entry(kind="user", content=request.message, run_id=self.run_id))
+        built = await context.start(self._loop.builder)
+        for warning in built.warnings:
+            await self._journal.emit("warning", content=warning)
+        self.system_prompt = system_prompt(
+            self._loop.settings.prompt, built.packs, persona=context.session.persona, context=request.context
+        )
+
+    async def _ask(self) -> ModelReply:
+        stream = StreamFilter()
+
+        def on_chunk(chunk: str) -> None:
+            for text in stream.feed(chunk):
+                self._journal.live("response_chunk", text)
+
+        request = ModelRequest(
+            messages=await self._messages(), model=self._context.session.model or self._loop.model or ""
+        )
+        reply = await self._context.llm.complete(request, on_chunk=on_chunk)
+        for text in stream.finish():
+            self._journal.live("response_chunk", text)
+        return reply
+
+    async def _messages(self) -> list[Message]:
+        prompt = self._loop.settings.prompt
+        return outgoing(
+            self._entries,
+            run_id=self.run_id,
+            keep_scripts=prompt.keep_scripts,
+            system=self.system_prompt,
+            examples=prompt.examples,
+            tail="\n\n".join(filter(None, [self._digest(), *await self._context.observe(), self._last_words()])),
+            drop=self._dropped,
+        )
+
+    def _digest(self) -> str:
+        digest = shape(self._carry)
+        if not digest:
+            return ""
+        carried = len(self._carry or "") - len(digest)
+        self._spending.data_bytes_carried += max(0, carried)
+        return feedback.text("shape", digest=digest)
+
+    def _last_words(self) -> str:
+        left = self._spending.iterations_left + 1
+        return feedback.text("iterations_left", left=left) if left <= 2 < self._spending.limits.iterations else ""
+
+    # A script ---------------------------------------------------------------------------------------
+
+    async def _execute(self, script: Script, usage: Usage) -> None:
+        self._empties = 0
+        await self._journal.step("execute_js", script.code, tokens=usage)
+        self._entries.append(Entry(kind="script", content=script.code, run_id=self.run_id))
+        self._in_script = True
+        try:
+            outcome, ended = (
+                await self._context.sandbox.run(
+                    script.code,
+                    self._carry or "{}",
+                    wall_s=self._context.seconds_left,
+                    calls=self._spending.calls_left,
+                ),
+                None,
+            )
+        except (EndRun, EndTurn) as raised:
+            outcome, ended = raised.outcome or Outcome(), raised
+        await self._record(script, outcome, ended)
+        if isinstance(ended, EndRun):
+            raise ended
+        if outcome.answer is not None:
+            raise EndRun(Status.COMPLETED, data=outcome.answer)
+        self._spending_calls(outcome)
+        await self._thread(outcome)
+        await self._watch_progress(script.code, outcome)
+
+    async def _record(self, script: Script, outcome: Outcome, ended: EndRun | EndTurn | None) -> None:
+        self._spending.calls += outcome.calls
+        notes = [*script.notes]
+        if isinstance(ended, EndTurn):
+            notes.append(str(ended.data or ended.reason))
+        text = feedback.result_text(
+            outcome,
+            receipts=self._context.receipts(),
+            notes=notes,
+            log_chars=self._loop.settings.prompt.log_chars,
+        )
+        self._in_script = False
+        self._entries.append(Entry(kind="result", content=text, run_id=self.run_id))
+        await self._journal.step(
+            "execute_js_result",
+            text,
+            args={"error": outcome.error.name} if outcome.error else {},
+            duration_ms=outcome.duration_ms,
+        )
+
+    def _spending_calls(self, outcome: Outcome) -> None:
+        if outcome.error is not None and outcome.error.where == "limit" and self._spending.calls_left <= 0:
+            raise EndRun(Status.BUDGET, "primitive_calls", outcome.error.message)
+
+    async def _thread(self, outcome: Outcome) -> None:
+        if outcome.value_json is None:
+            return
+        self._spending.check_carry(outcome.value_json)
+        self._carry = outcome.value_json
+        await self._loop.store.save_carry(self._context.run.session_id, self._carry)
+        await self._journal.emit("data_update", content=shape(self._carry), args={"bytes": len(self._carry)})
+
+    async def _watch_progress(self, code: str, outcome: Outcome) -> None:
+        error = f"{outcome.error.name}: {outcome.error.message}" if outcome.error else ""
+        verdict = self._progress.feed(code, outcome.value_json, outcome.logs, error)
+        if verdict.kind == "end":
+            raise EndRun(Status.ERROR, "no_progress", feedback.text("no_progress_end"))
+        if verdict.kind == "ok":
+            return
+        if verdict.kind == "drop":
+            self._dropped |= frozenset(self._repeats(code))
+        last = self._entries[-1]
+        hint = feedback.text("no_progress")
+        self._entries[-1] = replace(last, content=f"{last.content}\n\n{hint}")
+        await self._journal.emit("warning", content=hint)
+
+    def _repeats(self, code: str) -> list[int]:
+        return [i for i, entry in enumerate(self._entries) if entry.kind == "script" and entry.content == code]
+
+    # Replies that are neither script nor answer -----------------------------------------------------------
+
+    async def _count_empty(self, usage: Usage) -> None:
+        self._empties += 1
+        if self._empties > EMPTY_RETRIES:
+            raise EndRun(Status.ERROR, "empty_reply", f"the model sent {self._empties} empty replies in a row")
+        await self._say_back("empty_reply", feedback.text("empty_reply"), usage)
+
+    async def _say_back(self, reason: str, text: str, usage: Usage) -> None:
+        tokens = {"prompt": usage.prompt, "completion": usage.completion}
+        await self._journal.emit("warning", content=text, args={"reason": reason, "tokens": tokens})
+        self._entries.append(Entry(kind="result", content=text, run_id=self.run_id))
+
+    # The end ----------------------------------------------------------------------------------------------
+
+    def cancel(self, reason: str = "api") -> None:
+        """Ends the run as `cancelled` at the next await of its turn; may be called from a signal handler."""
+        if not self._cancelled.done():
+            self._cancelled.set_result(reason)
+
+    async def close(self, status: Status = Status.CANCELLED, reason: str = "api") -> None:
+        """Ends the run with `status` if it is not over, and lets everything go. May be called twice."""
+        if self.result is None:
+            await self._finish(EndRun(status, reason))
+
+    async def _finish(self, end: EndRun) -> None:
+        work = asyncio.ensure_future(self._write_end(end))
+        try:
+            async with asyncio.timeout(FINISH_S):
+                await asyncio.shield(work)
+        except asyncio.CancelledError:
+            await asyncio.wait([work], timeout=FINISH_S)
+            raise
+        finally:
+            if not work.done():
+                work.cancel()
+
+    async def _write_end(self, end: EndRun) -> None:
+        status, reason, checks = end.status, end.reason, ()
+        if self._in_script:
+            await self._journal.step("execute_js_result", feedback.text("interrupted", reason=str(status)))
+        try:
+            if status is Status.COMPLETED:
+                self.final_text = str(end.data or "")
+                await self._journal.step("response", self.final_text)
+                status, reason, checks = await self._verify()
+            else:
+                await self._journal.step("error", str(end.data or reason or status), args={"reason": reason})
+        finally:
+            await self._context.stop()
+        self.result = await self._context.settle(
+            status, reason, final_text=self.final_text, system_prompt=self.system_prompt, checks=checks
+        )
+
+    async def _verify(self) -> tuple[Status, str, tuple[Mapping[str, Json], ...]]:
+        if self._loop.verify is None:
+            return Status.COMPLETED, "", ()
+        checks = tuple(await self._loop.verify(self))
+        for check in checks:
+            await self._journal.emit("check", content=str(check.get("check", "")), args=check)
+        failed = [str(check.get("check", "")) for check in checks if not check.get("passed")]
+        return (Status.CHECK_FAILED, ", ".join(failed), checks) if failed else (Status.COMPLETED, "", checks)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class Loop:
+    """The engine: a model, a store and what scripts may call. Serves any number of runs, one per session at a time.
+
+    Give either `capabilities` or a `sandbox_builder`. `settings` replaces `limits` and `history_window`.
+    """
+
+    def __init__(
+        self,
+        *,
+        llm: LLM,
+        store: Store,
+        capabilities: Sequence[Capability] = (),
+        sandbox_builder: SandboxBuilder | None = None,
+        policy: Policy | None = None,
+        model: str | None = None,
+        limits: RunLimits | None = None,
+        history_window: int = 80,
+        settings: LoopSettings | None = None,
+        on_ask: OnAsk | None = None,
+        verify: Verify | None = None,
+        artifacts: Artifacts | None = None,
+    ) -> None:
+        if capabilities and sandbox_builder is not None:
+            raise TypeError("give Loop either capabilities or a sandbox_builder, not both")
+        if settings is not None and limits is not None:
+            raise TypeError("settings carries its own limits: leave limits out")
+        self.llm = llm
+        self.store = store
+        self.builder: SandboxBuilder = sandbox_builder or CapabilityBuilder(capabilities)
+        self.policy = policy or DefaultPolicy()
+        self.model = model
+        self.settings = settings or LoopSettings(limits=limits or RunLimits(), history_window=history_window)
+        self.on_ask = on_ask
+        self.verify = verify
+        self.artifacts = artifacts
+
+    async def open(self, request: RunRequest, *, on_event: OnEvent | None = None) -> RunHandle:
+        """A new run, kept in the store and not yet begun. Raises `StoreError` and `InvalidInput`."""
+        context = await open_run(
+            request,
+            store=self.store,
+            llm=self.llm,
+            settings=self.settings,
+            policy=self.policy,
+            on_ask=self.on_ask,
+            artifacts=self.artifacts,
+            on_event=on_event,
+        )
+        return RunHandle(self, context)
+
+    async def run(self, request: RunRequest | str, *, on_event: OnEvent | None = None) -> RunResult:
+        """Runs to the end. Every way a run can end is a status of the result, not an exception."""
+        async with await self.open(_request(request), on_event=on_event) as handle:
+            return await handle.run()
+
+    async def stream(self, request: RunRequest | str) -> AsyncIterator[RunEvent]:
+        """The run's events as they happen, `done` last. Leaving the loop early cancels the run."""
+        queue: asyncio.Queue[RunEvent | None] = asyncio.Queue()
+        task = asyncio.create_task(self.run(request, on_event=queue.put_nowait))
+        task.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+            await task
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    def run_sync(self, request: RunRequest | str) -> RunResult:
+        """`run` for code without an event loop; opens and closes one of its own."""
+
+        async def main() -> RunResult:
+            async with self:
+                return await self.run(request)
+
+        return asyncio.run(main())
+
+    async def aclose(self) -> None:
+        """Closes the store."""
+        await self.store.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def _request(request: RunRequest | str) -> RunRequest:
+    return RunRequest(request) if isinstance(request, str) else request

@@ -1,0 +1,66 @@
+"""What a run has spent, and the one place that says stop."""
+
+from __future__ import annotations
+
+from agentloop.errors import EndRun
+from agentloop.records import RunLimits, Status, Usage
+
+__all__ = ["Spending"]
+
+
+class Spending:
+    """Counts iterations, tokens, cost and primitive calls of one run against its limits."""
+
+    def __init__(self, limits: RunLimits) -> None:
+        self.limits = limits
+        self.iterations = 0
+        self.tokens = Usage()
+        self.calls = 0
+        self.data_bytes_carried = 0
+
+    @property
+    def cost(self) -> float:
+        """What the tokens so far cost at the limits' prices."""
+        return self.limits.prices.cost(self.tokens)
+
+    @property
+    def iterations_left(self) -> int:
+        """Model calls that may still be made."""
+        return self.limits.iterations - self.iterations
+
+    @property
+    def calls_left(self) -> int:
+        """Primitive calls that scripts may still make."""
+        return max(0, self.limits.primitive_calls - self.calls)
+
+    def add(self, usage: Usage) -> None:
+        """Adds what one model call used."""
+        self.tokens = self.tokens + usage
+
+    def begin_iteration(self) -> None:
+        """Counts one; raises `EndRun` when none is left."""
+        if self.iterations_left <= 0:
+            raise EndRun(Status.MAX_ITERATIONS, "", f"no answer after {self.limits.iterations} iterations")
+        self.iterations += 1
+
+    def check(self) -> None:
+        """Raises `EndRun(budget)` when tokens or cost are used up; called before each model call."""
+        limits = self.limits
+        spent = (
+            ("prompt_tokens", self.tokens.prompt, limits.prompt_tokens),
+            ("completion_tokens", self.tokens.completion, limits.completion_tokens),
+            ("cost", self.cost, limits.cost),
+        )
+        for name, used, limit in spent:
+            if limit is not None and used >= limit:
+                raise EndRun(Status.BUDGET, name, f"the budget of {limit} {name.replace('_', ' ')} is spent: {used}")
+
+    def check_carry(self, carry: str) -> None:
+        """Raises `EndRun(budget)` when the carry is larger than allowed."""
+        size = len(carry.encode("utf-8", "surrogatepass"))
+        if size > self.limits.carry_bytes:
+            raise EndRun(
+                Status.BUDGET,
+                "carry_bytes",
+                f"run() returned {size} bytes; the carry may hold {self.limits.carry_bytes}",
+            )
