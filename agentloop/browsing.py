@@ -1,4 +1,4 @@
-"""`browse()`: a task in, a real browser driven, an answer out."""
+"""One task in a browser of its own: a task in, a real browser driven, an answer out."""
 
 from __future__ import annotations
 
