@@ -8,27 +8,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import Capability
 from agentloop.context import feedback
 from agentloop.context.digest import shape
-from agentloop.context.history import Entry, outgoing, rehydrate
-from agentloop.context.progress import ProgressGuard
 from agentloop.context.prompt import system_prompt
 from agentloop.context.reply import Answer, Empty, Script, StreamFilter, Truncated, parse_reply
 from agentloop.context.settings import LoopSettings
-from agentloop.errors import EndRun, EndTurn
+from agentloop.errors import EndRun
 from agentloop.events import RunEvent
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.policy import DefaultPolicy, Policy
 from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM, Message, ModelReply, ModelRequest
 from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, Usage
-from agentloop.run_context import RunContext, open_run
+from agentloop.run.context import RunContext
+from agentloop.run.conversation import Conversation
+from agentloop.run.ending import end_of, expected, finish
+from agentloop.run.opening import open_run
+from agentloop.run.script import execute
 from agentloop.sandbox.base import Outcome
 from agentloop.sandbox.builder import CapabilityBuilder, SandboxBuilder
 from agentloop.stores.base import Store
@@ -36,7 +38,6 @@ from agentloop.stores.base import Store
 __all__ = ["Loop", "RunHandle", "TurnOutcome", "Verify"]
 
 EMPTY_RETRIES = 2
-FINISH_S = 20.0
 
 Verify = Callable[["RunHandle"], Awaitable[Sequence[Mapping[str, Json]]]]
 """Judges a finished run while its page is still open; each verdict has `check` and `passed`."""
@@ -58,12 +59,9 @@ class RunHandle:
         self._context = context
         self._journal = context.journal
         self._spending = context.spending
-        self._entries: list[Entry] = list(rehydrate(context.steps, window=loop.settings.history_window))
+        self._said = Conversation(context.steps, run_id=context.run.run_id, window=loop.settings.history_window)
         self._carry = context.carry
-        self._progress = ProgressGuard()
-        self._dropped: frozenset[int] = frozenset()
         self._empties = 0
-        self._in_script = False
         self._cancelled: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.system_prompt = ""
         self.final_text = ""
@@ -87,12 +85,9 @@ class RunHandle:
         if self.result is None:
             try:
                 await self._context.bounded(self._turn(), self._cancelled)
-            except EndRun as end:
-                await self._finish(end)
-            except BaseException as error:
-                # Whatever it was, the story gets its last line; then it goes its way.
-                await self._finish(self._context.ending(error))
-                if not self._context.expected(error):
+            except BaseException as error:  # whatever it was, the story gets its last line
+                await self._finish(end_of(error))
+                if not expected(error):
                     raise
         return TurnOutcome(done=self.result is not None, status=self.result.status if self.result else Status.RUNNING)
 
@@ -110,12 +105,14 @@ class RunHandle:
         self._journal.turn += 1
         reply = await self._ask()
         match parse_reply(reply.content, reply.finish_reason):
-            case Answer(text=text):
+            case Answer(text=text) if self._loop.settings.prompt.prose_answers:
                 raise EndRun(Status.COMPLETED, data=text)
+            case Answer():
+                await self._say_back("no_code", reply.usage)
             case Script() as script:
                 await self._execute(script, reply.usage)
             case Truncated(reason=reason):
-                await self._say_back("truncated", feedback.text("truncated", reason=reason), reply.usage)
+                await self._say_back("truncated", reply.usage, reason)
             case Empty():
                 await self._count_empty(reply.usage)
 
@@ -125,7 +122,7 @@ class RunHandle:
             "run_started", content=request.message, args={"url": request.url} if request.url else {}
         )
         await self._journal.step("user", request.message)
-        self._entries.append(Entry(kind="user", content=request.message, run_id=self.run_id))
+        self._said.add("user", request.message)
         built = await context.start(self._loop.builder)
         for warning in built.warnings:
             await self._journal.emit("warning", content=warning)
@@ -149,15 +146,9 @@ class RunHandle:
         return reply
 
     async def _messages(self) -> list[Message]:
-        prompt = self._loop.settings.prompt
-        return outgoing(
-            self._entries,
-            run_id=self.run_id,
-            keep_scripts=prompt.keep_scripts,
-            system=self.system_prompt,
-            examples=prompt.examples,
-            tail="\n\n".join(filter(None, [self._digest(), *await self._context.observe(), self._last_words()])),
-            drop=self._dropped,
+        now = [self._digest(), *await self._context.observe(), self._last_words()]
+        return self._said.messages(
+            self._loop.settings.prompt, system=self.system_prompt, tail="\n\n".join(filter(None, now))
         )
 
     def _digest(self) -> str:
@@ -166,88 +157,36 @@ class RunHandle:
             return ""
         carried = len(self._carry or "") - len(digest)
         self._spending.data_bytes_carried += max(0, carried)
-        return feedback.text("shape", digest=digest)
+        return feedback.args_shape(digest)
 
     def _last_words(self) -> str:
         left = self._spending.iterations_left + 1
-        return feedback.text("iterations_left", left=left) if left <= 2 < self._spending.limits.iterations else ""
+        return feedback.say("turns_left", count=left) if left <= 2 < self._spending.limits.iterations else ""
 
     # A script ---------------------------------------------------------------------------------------
 
     async def _execute(self, script: Script, usage: Usage) -> None:
         self._empties = 0
-        await self._journal.step("execute_js", script.code, tokens=usage)
-        self._entries.append(Entry(kind="script", content=script.code, run_id=self.run_id))
-        self._in_script = True
-        try:
-            outcome, ended = (
-                await self._context.sandbox.run(
-                    script.code,
-                    self._carry or "{}",
-                    wall_s=self._context.seconds_left,
-                    calls=self._spending.calls_left,
-                ),
-                None,
-            )
-        except (EndRun, EndTurn) as raised:
-            outcome, ended = raised.outcome or Outcome(), raised
-        await self._record(script, outcome, ended)
-        if isinstance(ended, EndRun):
-            raise ended
-        if outcome.answer is not None:
-            raise EndRun(Status.COMPLETED, data=outcome.answer)
-        self._spending_calls(outcome)
+        outcome, receipts = await execute(
+            self._context, self._said, script, carry=self._carry, prompt=self._loop.settings.prompt, usage=usage
+        )
         await self._thread(outcome)
-        await self._watch_progress(script.code, outcome)
-
-    async def _record(self, script: Script, outcome: Outcome, ended: EndRun | EndTurn | None) -> None:
-        self._spending.calls += outcome.calls
-        notes = [*script.notes]
-        if isinstance(ended, EndTurn):
-            notes.append(str(ended.data or ended.reason))
-        text = feedback.result_text(
-            outcome,
-            receipts=self._context.receipts(),
-            notes=notes,
-            log_chars=self._loop.settings.prompt.log_chars,
-        )
-        self._in_script = False
-        self._entries.append(Entry(kind="result", content=text, run_id=self.run_id))
-        await self._journal.step(
-            "execute_js_result",
-            text,
-            args={"error": outcome.error.name} if outcome.error else {},
-            duration_ms=outcome.duration_ms,
-        )
-
-    def _spending_calls(self, outcome: Outcome) -> None:
-        if outcome.error is not None and outcome.error.where == "limit" and self._spending.calls_left <= 0:
-            raise EndRun(Status.BUDGET, "primitive_calls", outcome.error.message)
+        await self._watch_progress(script.code, outcome, receipts)
 
     async def _thread(self, outcome: Outcome) -> None:
         if outcome.value_json is None:
             return
         self._spending.check_carry(outcome.value_json)
-        self._carry = outcome.value_json
+        self._carry = None if outcome.value_json == "null" else outcome.value_json
         await self._loop.store.save_carry(self._context.run.session_id, self._carry)
-        await self._journal.emit("data_update", content=shape(self._carry), args={"bytes": len(self._carry)})
+        await self._journal.emit("data_update", content=shape(self._carry), args={"bytes": len(outcome.value_json)})
 
-    async def _watch_progress(self, code: str, outcome: Outcome) -> None:
-        error = f"{outcome.error.name}: {outcome.error.message}" if outcome.error else ""
-        verdict = self._progress.feed(code, outcome.value_json, outcome.logs, error)
-        if verdict.kind == "end":
-            raise EndRun(Status.ERROR, "no_progress", feedback.text("no_progress_end"))
-        if verdict.kind == "ok":
-            return
-        if verdict.kind == "drop":
-            self._dropped |= frozenset(self._repeats(code))
-        last = self._entries[-1]
-        hint = feedback.text("no_progress")
-        self._entries[-1] = replace(last, content=f"{last.content}\n\n{hint}")
-        await self._journal.emit("warning", content=hint)
-
-    def _repeats(self, code: str) -> list[int]:
-        return [i for i, entry in enumerate(self._entries) if entry.kind == "script" and entry.content == code]
+    async def _watch_progress(self, code: str, outcome: Outcome, receipts: Sequence[str]) -> None:
+        verdict, hint = self._said.judge_progress(code, outcome, receipts)
+        if verdict == "end":
+            raise EndRun(Status.ERROR, "no_progress", "the same script came four times in a row with the same outcome")
+        if hint:
+            await self._journal.emit("warning", content=hint)
 
     # Replies that are neither script nor answer -----------------------------------------------------------
 
@@ -255,14 +194,15 @@ class RunHandle:
         self._empties += 1
         if self._empties > EMPTY_RETRIES:
             raise EndRun(Status.ERROR, "empty_reply", f"the model sent {self._empties} empty replies in a row")
-        await self._say_back("empty_reply", feedback.text("empty_reply"), usage)
+        await self._say_back("empty", usage)
 
-    async def _say_back(self, reason: str, text: str, usage: Usage) -> None:
+    async def _say_back(self, phrase: Literal["empty", "truncated", "no_code"], usage: Usage, why: str = "") -> None:
+        text = feedback.say(phrase)
         tokens = {"prompt": usage.prompt, "completion": usage.completion}
-        await self._journal.emit("warning", content=text, args={"reason": reason, "tokens": tokens})
-        self._entries.append(Entry(kind="result", content=text, run_id=self.run_id))
+        await self._journal.emit("warning", content=text, args={"reason": why or phrase, "tokens": tokens})
+        self._said.add("result", text)
 
-    # The end ----------------------------------------------------------------------------------------------
+    # The end ----------------------------------------------------------------------------------------
 
     def cancel(self, reason: str = "api") -> None:
         """Ends the run as `cancelled` at the next await of its turn; may be called from a signal handler."""
@@ -275,42 +215,11 @@ class RunHandle:
             await self._finish(EndRun(status, reason))
 
     async def _finish(self, end: EndRun) -> None:
-        work = asyncio.ensure_future(self._write_end(end))
-        try:
-            async with asyncio.timeout(FINISH_S):
-                await asyncio.shield(work)
-        except asyncio.CancelledError:
-            await asyncio.wait([work], timeout=FINISH_S)
-            raise
-        finally:
-            if not work.done():
-                work.cancel()
-
-    async def _write_end(self, end: EndRun) -> None:
-        status, reason, checks = end.status, end.reason, ()
-        if self._in_script:
-            await self._journal.step("execute_js_result", feedback.text("interrupted", reason=str(status)))
-        try:
-            if status is Status.COMPLETED:
-                self.final_text = str(end.data or "")
-                await self._journal.step("response", self.final_text)
-                status, reason, checks = await self._verify()
-            else:
-                await self._journal.step("error", str(end.data or reason or status), args={"reason": reason})
-        finally:
-            await self._context.stop()
-        self.result = await self._context.settle(
-            status, reason, final_text=self.final_text, system_prompt=self.system_prompt, checks=checks
-        )
-
-    async def _verify(self) -> tuple[Status, str, tuple[Mapping[str, Json], ...]]:
-        if self._loop.verify is None:
-            return Status.COMPLETED, "", ()
-        checks = tuple(await self._loop.verify(self))
-        for check in checks:
-            await self._journal.emit("check", content=str(check.get("check", "")), args=check)
-        failed = [str(check.get("check", "")) for check in checks if not check.get("passed")]
-        return (Status.CHECK_FAILED, ", ".join(failed), checks) if failed else (Status.COMPLETED, "", checks)
+        verify = self._loop.verify
+        judge = None if verify is None else lambda: verify(self)
+        if end.status is Status.COMPLETED:
+            self.final_text = "" if end.data is None else str(end.data)
+        self.result = await finish(self._context, end, system_prompt=self.system_prompt, judge=judge)
 
     async def __aenter__(self) -> Self:
         return self

@@ -21,7 +21,8 @@ class Prompt:
 
     `system` holds `{functions}` once, where the packs' declarations go. `core` are declarations shown before
     them. `examples` are messages between system prompt and history. `keep_scripts` is how many of this run's
-    scripts stay in the outgoing history in full, `log_chars` how much of a turn's log is shown.
+    scripts stay in the outgoing history in full, `log_chars` how much of a turn's log is shown. With
+    `prose_answers` a reply without a script is the answer; without, it is sent back.
     """
 
     system: str
@@ -29,6 +30,7 @@ class Prompt:
     examples: tuple[Message, ...] = ()
     keep_scripts: int = 1
     log_chars: int = 16_384
+    prose_answers: bool = True
 
     @classmethod
     def named(cls, name: PromptName) -> Prompt:
@@ -44,6 +46,7 @@ class Prompt:
             ),
             keep_scripts=3,
             log_chars=2_000,
+            prose_answers=False,
         )
 
 

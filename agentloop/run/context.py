@@ -1,0 +1,127 @@
+"""What one run stands on: its records, clock, journal, metered model, sandbox and packs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentloop.capabilities import BuildContext
+from agentloop.clock import Clock
+from agentloop.context import feedback
+from agentloop.errors import AgentLoopError, EndRun
+from agentloop.journal import Journal
+from agentloop.llm.base import LLM
+from agentloop.packs.base import Pack
+from agentloop.records import RunRecord, RunRequest, Session, Status, Step
+from agentloop.run.spending import Spending
+from agentloop.sandbox.base import Sandbox
+from agentloop.sandbox.builder import BuiltSandbox, SandboxBuilder
+from agentloop.stores.base import Store
+
+__all__ = ["RunContext"]
+
+OBSERVE_S = 5.0
+STOP_S = 5.0
+
+
+@dataclass(kw_only=True)
+class RunContext:
+    """One run's surroundings. Made by `open_run`; `start` builds sandbox and packs, `stop` closes them."""
+
+    request: RunRequest
+    run: RunRecord
+    session: Session
+    carry: str | None
+    steps: Sequence[Step]
+    store: Store
+    journal: Journal
+    spending: Spending
+    llm: LLM
+    clock: Clock
+    build: BuildContext
+    built: BuiltSandbox | None = None
+    in_script: bool = False
+    _exit: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def started(self) -> bool:
+        """True once sandbox and packs are there."""
+        return self.built is not None
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The run's sandbox; only after `start`."""
+        assert self.built is not None
+        return self.built.sandbox
+
+    @property
+    def packs(self) -> tuple[Pack, ...]:
+        """The run's packs, () before `start`."""
+        return self.built.packs if self.built else ()
+
+    @property
+    def seconds_left(self) -> float:
+        """Active seconds until the run's deadline."""
+        return max(0.0, self.spending.limits.wall_s - self.clock.now())
+
+    async def start(self, builder: SandboxBuilder) -> BuiltSandbox:
+        """Builds packs and sandbox. Raises `SandboxError`, `EndRun`."""
+        self.built = await self._exit.enter_async_context(builder.build(self.build))
+        return self.built
+
+    async def stop(self) -> None:
+        """Closes packs and sandbox, bounded; what cannot be closed is left to the operating system's care."""
+        try:
+            async with asyncio.timeout(STOP_S * (2 + len(self.packs))):
+                await self._exit.aclose()
+        except (TimeoutError, AgentLoopError) as error:
+            await self.journal.emit("warning", content=f"closing took too long or failed: {error}")
+
+    async def observe(self) -> list[str]:
+        """What the packs show the model now, in order; an error becomes one line."""
+        texts = [await self._observe(pack) for pack in self.packs]
+        shown = [text for text in texts if text]
+        if shown:
+            self.journal.live("observation", "\n\n".join(shown))
+        return shown
+
+    async def _observe(self, pack: Pack) -> str:
+        if pack.observe is None:
+            return ""
+        try:
+            async with asyncio.timeout(OBSERVE_S):
+                seen = await pack.observe()
+        except (AgentLoopError, TimeoutError) as error:
+            return feedback.say("observe_failed", pack=pack.name, error=str(error) or "it took too long")
+        return seen.text if seen else ""
+
+    def receipts(self) -> tuple[str, ...]:
+        """What the last script's calls did, from the packs that keep receipts."""
+        return tuple(line for pack in self.packs if pack.receipts for line in pack.receipts())
+
+    async def bounded(self, work: Coroutine[None, None, None], cancelled: asyncio.Future[str]) -> None:
+        """Runs one turn until it ends, the run's deadline passes (`EndRun(timeout)`) or `cancelled` is set."""
+        task = asyncio.create_task(work)
+        deadline = asyncio.create_task(self.clock.until(self.spending.limits.wall_s))
+        try:
+            waited: set[asyncio.Future[Any]] = {task, deadline, cancelled}
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                task.result()
+                return
+            await _stopped(task)
+            if cancelled.done():
+                raise EndRun(Status.CANCELLED, cancelled.result())
+            raise EndRun(Status.TIMEOUT, "wall", f"the run's {self.spending.limits.wall_s:g} s are over")
+        finally:
+            deadline.cancel()
+            await _stopped(task)
+
+
+async def _stopped(task: asyncio.Task[None]) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=STOP_S)

@@ -1,0 +1,58 @@
+"""What was said in a session so far, and what of it the model reads next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentloop.context import feedback
+from agentloop.context.history import Entry, EntryKind, outgoing, rehydrate
+from agentloop.context.progress import Progress, ProgressGuard
+from agentloop.context.prompt import Prompt
+from agentloop.llm.base import Message
+from agentloop.records import Step
+from agentloop.sandbox.base import Outcome
+
+__all__ = ["Conversation"]
+
+
+class Conversation:
+    """The entries of earlier runs and of this one. It only grows: what is left out is left out of the copy sent."""
+
+    def __init__(self, steps: Sequence[Step], *, run_id: str, window: int) -> None:
+        self._entries: list[Entry] = list(rehydrate(steps, window=window))
+        self._run_id = run_id
+        self._progress = ProgressGuard()
+
+    def add(self, kind: EntryKind, content: str) -> None:
+        """Adds what this run said."""
+        self._entries.append(Entry(kind, content, self._run_id))
+
+    def messages(self, prompt: Prompt, *, system: str, tail: str) -> list[Message]:
+        """The messages of the next call; `tail` is what holds for this call only."""
+        return outgoing(
+            self._entries,
+            run_id=self._run_id,
+            keep_scripts=prompt.keep_scripts,
+            system=system,
+            examples=prompt.examples,
+            tail=tail,
+            drop=self._progress.dropped,
+        )
+
+    def judge_progress(self, code: str, outcome: Outcome, effects: Sequence[str]) -> tuple[Progress, str]:
+        """Whether the script just added gets anywhere, and the hint added to its result ("" when it does)."""
+        verdict = self._progress.feed(
+            code,
+            position=len(self._entries) - 2,
+            value_json=outcome.value_json,
+            logs=outcome.logs,
+            error=f"{outcome.error.name}: {outcome.error.message}" if outcome.error else "",
+            effects=effects,
+        )
+        if verdict not in ("hint", "drop"):
+            return verdict, ""
+        hint = feedback.say("no_progress" if verdict == "hint" else "no_progress_again")
+        last = self._entries[-1]
+        self._entries[-1] = replace(last, content=f"{last.content}\n{hint}")
+        return verdict, hint

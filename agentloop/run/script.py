@@ -1,0 +1,65 @@
+"""Runs one script of a turn and writes down what it did."""
+
+from __future__ import annotations
+
+from agentloop.context import feedback
+from agentloop.context.prompt import Prompt
+from agentloop.context.reply import Script
+from agentloop.errors import EndRun, EndTurn
+from agentloop.records import Status, Usage
+from agentloop.run.context import RunContext
+from agentloop.run.conversation import Conversation
+from agentloop.sandbox.base import Outcome
+
+__all__ = ["execute"]
+
+
+async def execute(
+    context: RunContext, said: Conversation, script: Script, *, carry: str | None, prompt: Prompt, usage: Usage
+) -> tuple[Outcome, tuple[str, ...]]:
+    """The script's outcome and the receipts of its acts; both steps are kept, the script's before it runs.
+
+    Raises `EndRun` when the script answered, a primitive ended the run, or the run's calls are used up.
+    """
+    await context.journal.step("execute_js", script.code, tokens=usage)
+    said.add("script", script.code)
+    context.in_script = True
+    ended: EndRun | EndTurn | None = None
+    try:
+        outcome = await context.sandbox.run(
+            script.code, carry or "{}", wall_s=context.seconds_left, calls=context.spending.calls_left
+        )
+    except (EndRun, EndTurn) as raised:
+        ended, outcome = raised, raised.outcome or Outcome()
+    context.spending.calls += outcome.calls
+    receipts = context.receipts()
+    text = feedback.result_text(
+        outcome,
+        receipts=receipts,
+        notes=[*script.notes, *_feedback_of(ended)],
+        carried=carry is not None,
+        log_chars=prompt.log_chars,
+    )
+    context.in_script = False
+    said.add("result", text)
+    await context.journal.step(
+        "execute_js_result",
+        text,
+        args={"error": outcome.error.name} if outcome.error else {},
+        duration_ms=outcome.duration_ms,
+    )
+    _raise_end(context, outcome, ended)
+    return outcome, receipts
+
+
+def _feedback_of(ended: EndRun | EndTurn | None) -> list[str]:
+    return [str(ended.data or ended.reason)] if isinstance(ended, EndTurn) else []
+
+
+def _raise_end(context: RunContext, outcome: Outcome, ended: EndRun | EndTurn | None) -> None:
+    if isinstance(ended, EndRun):
+        raise ended
+    if outcome.answer is not None:
+        raise EndRun(Status.COMPLETED, data=outcome.answer)
+    if outcome.error is not None and outcome.error.where == "limit" and context.spending.calls_left <= 0:
+        raise EndRun(Status.BUDGET, "primitive_calls", outcome.error.message)
