@@ -1,0 +1,36 @@
+"""What may be navigated to at all, before the boundary is asked."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from agentloop.errors import InvalidInput, RequestRefused
+
+__all__ = ["checked_address"]
+
+_ALLOWED = ("http", "https")
+
+
+def checked_address(url: str) -> str:
+    """The address, stripped. Only http, https and about:blank pass: files, data and browser pages never meet the proxy.
+
+    Raises `InvalidInput` for what is no absolute address, `RequestRefused` for any other scheme.
+    """
+    address = url.strip()
+    if address == "about:blank":
+        return address
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise InvalidInput(f"{url!r} is not an address: {error}") from None
+    if parts.scheme in _ALLOWED and parts.netloc:
+        return address
+    if not parts.scheme or "." in parts.scheme or parts.scheme == "localhost":
+        raise InvalidInput(f"{url!r} is not a full address: write it with its scheme, as in https://example.org/")
+    if parts.scheme in _ALLOWED:
+        raise InvalidInput(f"{url!r} names no host")
+    raise RequestRefused(
+        f"{parts.scheme}: addresses are never opened; only http, https and about:blank are",
+        host=parts.hostname or "",
+        rule=f"scheme {parts.scheme}",
+    )

@@ -1,0 +1,215 @@
+"""One browser for many sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Literal
+
+from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from agentloop.drivers.locate import BrowserBinary, find_browser
+from agentloop.drivers.playwright_driver import PlaywrightDriver
+from agentloop.errors import BrowserNotFound, Closed, DriverError, DriverTimeout, InvalidInput
+
+__all__ = ["BrowserHost", "BrowserSandbox", "one_session"]
+
+BrowserSandbox = Literal["auto", "on", "off"]
+
+_OPEN_S = 30.0
+_CLOSE_S = 5.0
+_ARGS = (
+    "--site-per-process",  # a headless shell has no site isolation of its own accord
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+)
+
+
+class BrowserHost:
+    """A running browser in which sessions are opened; made by `BrowserHost.launch()`."""
+
+    def __init__(
+        self, playwright: Playwright, *, binary: BrowserBinary, sandboxed: bool, headless: bool, slow_mo_ms: float
+    ) -> None:
+        self.binary = binary
+        self.sandboxed = sandboxed
+        self.version = ""
+        self._headless = headless
+        self._slow_mo_ms = slow_mo_ms
+        self._playwright = playwright
+        self._browser: Browser | None = None
+        self._opening = asyncio.Lock()
+        self._closed = False
+
+    @classmethod
+    @asynccontextmanager
+    async def launch(
+        cls,
+        *,
+        headless: bool = True,
+        browser_sandbox: BrowserSandbox = "auto",
+        slow_mo_ms: float = 0,
+        executable: str | None = None,
+    ) -> AsyncIterator[BrowserHost]:
+        """Starts a browser for the block; it is closed at the end, within 5 s.
+
+        `browser_sandbox`: "auto" is on, and off for root, for whom Chromium has none. Raises `BrowserNotFound`
+        when there is no browser or it cannot have the sandbox that was asked for, `DriverTimeout` after 30 s.
+        """
+        binary = _binary(executable, headed=not headless)
+        sandboxed = _wants_sandbox(browser_sandbox)
+        async with AsyncExitStack() as stack:
+            playwright = await _bounded_start(stack)
+            host = cls(playwright, binary=binary, sandboxed=sandboxed, headless=headless, slow_mo_ms=slow_mo_ms)
+            stack.push_async_callback(host.close)
+            await host.browser()
+            yield host
+
+    async def browser(self) -> Browser:
+        """The running browser; a new one when the last one died."""
+        if self._closed:
+            raise Closed("the browser host is closed")
+        async with self._opening:
+            if self._browser is None or not self._browser.is_connected():
+                self._browser = await self._start()
+                self.version = self._browser.version
+            return self._browser
+
+    async def close(self) -> None:
+        """Closes the browser, within 5 s. A second call does nothing."""
+        self._closed = True
+        browser, self._browser = self._browser, None
+        if browser is None:
+            return
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await browser.close()
+        except (TimeoutError, PlaywrightError):
+            pass  # stopping Playwright, which comes next, kills it
+
+    @asynccontextmanager
+    async def driver(
+        self,
+        *,
+        allow: Sequence[str] | None = None,
+        allow_private: bool = False,
+        start_url: str | None = None,
+        viewport: tuple[int, int] = (1280, 720),
+        storage_state: bytes | None = None,
+        locale: str = "en-US",
+    ) -> AsyncIterator[PlaywrightDriver]:
+        """A session of its own: cookies, cache and storage are shared with no other one."""
+        browser = await self.browser()
+        try:
+            async with asyncio.timeout(_OPEN_S):
+                context = await _new_context(browser, viewport=viewport, storage_state=storage_state, locale=locale)
+        except TimeoutError:
+            raise DriverTimeout(f"a browser context was not opened within {_OPEN_S:g} s") from None
+        driver = PlaywrightDriver(context)
+        try:
+            await driver.open()
+            yield driver
+        finally:
+            await driver.close()
+
+    async def _start(self) -> Browser:
+        try:
+            async with asyncio.timeout(_OPEN_S):
+                return await self._playwright.chromium.launch(
+                    executable_path=self.binary.path,
+                    headless=self._headless,
+                    chromium_sandbox=self.sandboxed,
+                    slow_mo=self._slow_mo_ms,
+                    args=list(_ARGS),
+                    handle_sigint=False,
+                    handle_sigterm=False,
+                    handle_sighup=False,
+                )
+        except TimeoutError:
+            raise DriverTimeout(f"{self.binary.path} did not start within {_OPEN_S:g} s") from None
+        except PlaywrightError as error:
+            raise _launch_error(error, self.binary) from None
+
+
+@asynccontextmanager
+async def one_session(
+    *,
+    headless: bool,
+    allow: Sequence[str] | None,
+    allow_private: bool,
+    start_url: str | None,
+    viewport: tuple[int, int],
+    browser_sandbox: BrowserSandbox,
+    slow_mo_ms: float,
+    storage_state: bytes | None,
+) -> AsyncIterator[PlaywrightDriver]:
+    """A host with one driver; see `PlaywrightDriver.launch`."""
+    async with (
+        BrowserHost.launch(headless=headless, browser_sandbox=browser_sandbox, slow_mo_ms=slow_mo_ms) as host,
+        host.driver(
+            allow=allow,
+            allow_private=allow_private,
+            start_url=start_url,
+            viewport=viewport,
+            storage_state=storage_state,
+        ) as driver,
+    ):
+        yield driver
+
+
+async def _bounded_start(stack: AsyncExitStack) -> Playwright:
+    try:
+        async with asyncio.timeout(_OPEN_S):
+            return await stack.enter_async_context(async_playwright())
+    except TimeoutError:
+        raise DriverTimeout(f"Playwright did not start within {_OPEN_S:g} s") from None
+
+
+def _binary(executable: str | None, *, headed: bool) -> BrowserBinary:
+    environ = None if executable is None else {"AGENTLOOP_CHROMIUM": executable}
+    return find_browser(headed=headed, environ=environ)
+
+
+def _wants_sandbox(choice: str) -> bool:
+    if choice not in ("auto", "on", "off"):
+        raise InvalidInput(f"browser_sandbox is {choice!r}; it can be auto, on or off")
+    if choice == "auto":
+        return not (hasattr(os, "geteuid") and os.geteuid() == 0)
+    return choice == "on"
+
+
+def _launch_error(error: PlaywrightError, binary: BrowserBinary) -> DriverError:
+    text = str(error)
+    if "sandbox" in text.lower():
+        return BrowserNotFound(
+            f"{binary.path} has no sandbox here. Three ways on: run as an ordinary user on a system with user "
+            "namespaces switched on; in a container, use the seccomp profile that ships with agentloop; or, where the "
+            "pages are trusted, give --browser-sandbox off."
+        )
+    if "Missing X server" in text or "$DISPLAY" in text:
+        return BrowserNotFound(f"{binary.path} has no display to show windows on. Leave --headed out or use xvfb-run.")
+    lines = [line for line in text.splitlines() if line.strip()]
+    return BrowserNotFound(f"{binary.path} did not start: {' '.join(lines[:3])[:400]}")
+
+
+async def _new_context(
+    browser: Browser, *, viewport: tuple[int, int], storage_state: bytes | None, locale: str
+) -> BrowserContext:
+    options: dict[str, Any] = {}
+    if storage_state is not None:
+        options["storage_state"] = _state(storage_state)
+    width, height = viewport
+    return await browser.new_context(
+        viewport={"width": width, "height": height}, locale=locale, service_workers="block", **options
+    )
+
+
+def _state(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        raise InvalidInput("the storage state is not what storage_state() gave: it is no JSON") from None

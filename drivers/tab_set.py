@@ -1,0 +1,100 @@
+"""The session's pages: which there are, which one is active, and how many there may be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import count
+
+from playwright.async_api import BrowserContext, Page
+from playwright.async_api import Error as PlaywrightError
+
+from agentloop.drivers.page_session import PageSession
+
+__all__ = ["TabSet"]
+
+_OPEN_AT_MOST = 10
+_ATTACH_S = 10.0
+
+
+class TabSet:
+    """Open pages, oldest first. `on_open` is told of each before anything happens in it."""
+
+    def __init__(self, context: BrowserContext, *, on_open: Callable[[PageSession], None]) -> None:
+        self.sessions: list[PageSession] = []
+        self.active: PageSession | None = None
+        self.surplus = 0
+        self._context = context
+        self._on_open = on_open
+        self._numbers = count(1)
+        self._attaching: dict[Page, asyncio.Task[None]] = {}
+        context.on("page", self._on_page)
+
+    async def open(self) -> PageSession:
+        """Opens an empty page and makes it the active one."""
+        page = await self._context.new_page()
+        await self.attached()
+        session = next((session for session in self.sessions if session.page is page), None)
+        if session is None:
+            raise PlaywrightError("the new page has been closed")
+        self.active = session
+        return session
+
+    async def attached(self) -> None:
+        """Waits for pages that are being opened."""
+        while self._attaching:
+            await asyncio.wait(list(self._attaching.values()))
+
+    def find(self, tab: str) -> PageSession | None:
+        """The open page with this tab id."""
+        return next((session for session in self.sessions if session.tab == tab), None)
+
+    async def close(self, session: PageSession) -> None:
+        """Closes a page without asking it."""
+        self._remove(session)
+        await session.page.close()
+
+    async def stop(self) -> None:
+        """Ends what is still being opened."""
+        self._context.remove_listener("page", self._on_page)
+        for task in self._attaching.values():
+            task.cancel()
+        await asyncio.gather(*self._attaching.values(), return_exceptions=True)
+
+    def _on_page(self, page: Page) -> None:
+        # A page may open others without end, and no browser setting stops it from doing so.
+        if len(self.sessions) + len(self._attaching) >= _OPEN_AT_MOST:
+            self.surplus += 1
+            self._attaching[page] = asyncio.create_task(self._refuse(page))
+            return
+        session = PageSession(page, f"t{next(self._numbers)}")
+        page.on("close", lambda _: self._remove(session))
+        self._on_open(session)
+        self._attaching[page] = asyncio.create_task(self._attach(session))
+
+    async def _attach(self, session: PageSession) -> None:
+        try:
+            async with asyncio.timeout(_ATTACH_S):
+                await session.attach()
+            if not session.page.is_closed():
+                self.sessions.append(session)
+                self.sessions.sort(key=lambda known: int(known.tab[1:]))
+        except (PlaywrightError, TimeoutError):
+            await self._refuse(session.page)
+        finally:
+            self._attaching.pop(session.page, None)
+
+    async def _refuse(self, page: Page) -> None:
+        try:
+            async with asyncio.timeout(_ATTACH_S):
+                await page.close()
+        except (PlaywrightError, TimeoutError):
+            pass  # it was closed meanwhile, or goes with its context
+        finally:
+            self._attaching.pop(page, None)
+
+    def _remove(self, session: PageSession) -> None:
+        if session in self.sessions:
+            self.sessions.remove(session)
+        if self.active is session:
+            self.active = self.sessions[-1] if self.sessions else None
