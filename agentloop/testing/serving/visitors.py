@@ -1,0 +1,61 @@
+"""What a site remembers of a visitor: by cookie, in memory, bounded."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import OrderedDict
+from typing import Any, TypeVar
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+__all__ = ["VISITORS", "Visitors", "remember_visitor", "visitor_state"]
+
+_COOKIE = "visitor"
+_ID = re.compile(r"[\w-]{8,40}")
+
+T = TypeVar("T")
+
+
+class Visitors:
+    """State per visitor and kind; beyond `limit` visitors the one unseen for longest is forgotten."""
+
+    def __init__(self, *, limit: int = 1000) -> None:
+        self._limit = limit
+        self._states: OrderedDict[str, dict[type, Any]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def state(self, visitor: str, kind: type[T]) -> T:
+        """The visitor's `kind`, made by `kind()` at first use."""
+        states = self._states.setdefault(visitor, {})
+        self._states.move_to_end(visitor)
+        while len(self._states) > self._limit:
+            self._states.popitem(last=False)
+        if kind not in states:
+            states[kind] = kind()
+        found: T = states[kind]
+        return found
+
+
+VISITORS = web.AppKey("VISITORS", Visitors)
+
+
+def visitor_state(request: web.Request, kind: type[T]) -> T:
+    """The `kind` that belongs to whoever sent `request`."""
+    visitor: str = request["visitor"]
+    return request.config_dict[VISITORS].state(visitor, kind)
+
+
+@web.middleware
+async def remember_visitor(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Gives each request a visitor, and a new visitor a cookie."""
+    known = request.cookies.get(_COOKIE, "")
+    visitor = known if _ID.fullmatch(known) else secrets.token_urlsafe(12)
+    request["visitor"] = visitor
+    response = await handler(request)
+    if visitor != known and not response.prepared:
+        response.set_cookie(_COOKIE, visitor, httponly=True, samesite="Lax", path="/")
+    return response
