@@ -1,0 +1,28 @@
+// The door: one request in, one JSON value out.
+
+const OPERATIONS = { list, aim, through, open, find, inside, state, focus_inside, select_content, fill, select, nearby, tag, untag, element: ({ key }) => elementOf(key) };
+
+// What the driver found by means that page script does not have.
+function learn({ clickables: listening = [], roots = [] }) {
+  clickables = new WeakSet(listening);
+  for (const [host, root] of roots) closedRoots.set(host, root);
+  return listening.length + roots.length;
+}
+
+function answer(request) {
+  forgetLayout();
+  contexts = new Map();
+  if (!request.op) return learn(request);
+  const operation = Object.hasOwn(OPERATIONS, request.op) && OPERATIONS[request.op];
+  if (!operation) throw new Error(`no such operation: ${request.op}`);
+  try {
+    return operation(request);
+  } finally {
+    forgetLayout();
+    contexts = new Map();
+  }
+}
+
+// Without a world of our own the page shares this object: hidden from enumeration, and not to be replaced.
+Object.defineProperty(globalThis, HOME, { value: answer, enumerable: false, configurable: false, writable: false });
+return answer(request);

@@ -1,0 +1,69 @@
+// Which element is which: a key for life, and what tells that it is still the one that was listed.
+
+const token = crypto.getRandomValues(new Uint32Array(3)).reduce((text, word) => text + word.toString(36), "");
+const keys = new WeakMap(); // element -> key
+const entries = new Map(); // key -> { element, signature }
+const KEPT_ENTRIES = 5000;
+let lastKey = 0;
+
+function keyOf(element) {
+  let key = keys.get(element);
+  if (!key) {
+    keys.set(element, (key = String(++lastKey)));
+  }
+  if (!entries.has(key)) entries.set(key, { element, signature: null });
+  return key;
+}
+
+const isAttached = (element) => element.isConnected && !!element.ownerDocument.defaultView;
+
+// Elements that left the page are let go once there are many.
+function forgetDetached() {
+  if (entries.size < KEPT_ENTRIES) return;
+  for (const [key, { element }] of entries) if (!isAttached(element)) entries.delete(key);
+}
+
+const elementOf = (key) => {
+  const entry = entries.get(key);
+  return entry && isAttached(entry.element) ? entry.element : null;
+};
+
+const wasListed = (element) => {
+  const entry = entries.get(keys.get(element));
+  return !!entry && entry.signature !== null;
+};
+
+// A change of words changes it, a change of figures does not: "Like (3)" is still "Like (4)".
+function signatureOf(element) {
+  const isField = /^(input|textarea|select)$/.test(element.localName);
+  const words = [element.localName, element.getAttribute("role"), element.getAttribute("aria-label")];
+  if (isField) words.push(element.type, element.name, element.placeholder, PUSH_INPUTS.test(element.type) ? element.value : "");
+  else if (!element.isContentEditable) words.push((element.textContent || "").slice(0, 300));
+  return foldDigits(clean(words.join("|")));
+}
+
+const CONTEXT_LIMIT = 100;
+const CONTEXT_LEVELS = 6;
+const CONTEXT_SOURCE = 2000; // an ancestor with more text says nothing about one control
+let contexts = new Map();
+
+function textAround(element) {
+  let text = contexts.get(element);
+  if (text === undefined) {
+    text = (element.textContent || "").length > CONTEXT_SOURCE ? null : clean(contentText(element, null));
+    contexts.set(element, text);
+  }
+  return text;
+}
+
+// The text of the nearest ancestor that says more than the control's own name, without that name.
+function contextOf(element, name) {
+  let level = 0;
+  for (const up of ancestorsOf(element)) {
+    if (up.localName === "body" || up.localName === "form" || ++level > CONTEXT_LEVELS) break;
+    const text = textAround(up);
+    if (text === null) break;
+    if (text.length > name.length + 1) return cut(clean(text.replace(name, "")), CONTEXT_LIMIT);
+  }
+  return "";
+}

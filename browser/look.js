@@ -1,0 +1,3 @@
+const isTextInSight = () => false;
+const isImageInSight = () => false;
+const readPage = () => null;

@@ -1,0 +1,329 @@
+"""Marks: numbers for what a person could act on, each belonging to its element, checked again before every act."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from agentloop.browser.base import Driver, Hidden, Mark
+from agentloop.browser.gathering import Reading, read_frames
+from agentloop.browser.listing import (
+    Aim,
+    ElementState,
+    Listing,
+    ScrollState,
+    mark_from,
+    named_alike,
+    same_words,
+    twin,
+)
+from agentloop.browser.look import Look, render
+from agentloop.browser.scripts import Scripts, page_script
+from agentloop.errors import DriverError, InvalidInput, TargetError
+from agentloop.records import Json
+
+__all__ = ["Marks"]
+
+LIST_AGAIN = "list the marks again"
+
+
+class Marks:
+    """The marks of one browser. `listing` is the last one made, None before the first."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._scripts = Scripts(driver)
+        self._hidden: Hidden | None = driver if isinstance(driver, Hidden) and self._scripts.framed else None
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._known: dict[int, tuple[Mark, bool]] = {}
+        self._parents: dict[str, tuple[str, str]] = {}
+        self._highest_before = 0
+        self.listing: Listing | None = None
+
+    async def list(self) -> Listing:
+        """Lists and numbers everything visible now, in every frame that can be entered.
+
+        Raises what the driver raises; a child frame that fails is skipped and named.
+        """
+        listing, _ = await self._read(text=False)
+        return listing
+
+    async def look(self, *, chars: int = 6000) -> Look:
+        """The visible page as text with the marks in place, at most `chars` characters; lists anew as it does."""
+        listing, reading = await self._read(text=True)
+        return render(listing, reading.pages, self._numbered(reading), chars=chars)
+
+    async def _read(self, *, text: bool) -> tuple[Listing, Reading]:
+        if self._hidden is not None:
+            await self._hidden.listeners("", page_script())
+        try:
+            reading = await read_frames(self._scripts, text=text)
+        except TargetError:
+            # The document went while it was read: the one that came is what the caller wants.
+            reading = await read_frames(self._scripts, text=text)
+        return self._record(reading), reading
+
+    # Numbers -----------------------------------------------------------------------------------------
+
+    def _record(self, reading: Reading) -> Listing:
+        raw = reading.raw
+        if self.listing is None or self.listing.document != raw["token"]:
+            self._begin_document()
+        marks = [mark_from(seen.raw, number=self._number(seen.realm, seen.raw["key"]), frame=seen.frame) for seen in reading.marks]
+        counts: dict[tuple[str, str, str], int] = {}
+        for mark in marks:
+            kind = (mark.tag, mark.role, mark.name)
+            counts[kind] = counts.get(kind, 0) + 1
+        for mark in marks:
+            self._known[mark.id] = (mark, counts[mark.tag, mark.role, mark.name] == 1)
+        self._parents = reading.parents
+        self.listing = Listing(
+            marks=tuple(marks),
+            document=raw["token"],
+            url=raw["url"],
+            title=raw["title"],
+            scroll=ScrollState(**raw["scroll"]),
+            skipped_frames=tuple(reading.skipped),
+            left_out=raw["left_out"],
+        )
+        return self.listing
+
+    def _begin_document(self) -> None:
+        self._highest_before = max(self._highest_before, *self._known, 0)
+        self._numbers.clear()
+        self._known.clear()
+
+    def _number(self, realm: str, key: str) -> int:
+        return self._numbers.setdefault((realm, key), len(self._numbers) + 1)
+
+    def _numbered(self, reading: Reading) -> dict[tuple[str, str], int]:
+        return {(seen.frame, seen.raw["key"]): self._numbers[seen.realm, seen.raw["key"]] for seen in reading.marks}
+
+    def get(self, number: int) -> Mark:
+        """The mark with a number of this document, as it was listed last.
+
+        Raises `TargetError`: "missing" for a number never given, "stale" for one of the document before.
+        """
+        if number in self._known:
+            return self._known[number][0]
+        if not self._known and not self._highest_before:
+            raise TargetError(f"no mark {number}: nothing is listed yet, list the marks first", reason="missing")
+        highest = max(self._known, default=0)
+        there = f"marks 1 to {highest}" if highest else "no marks"
+        if number <= self._highest_before:
+            message = f"mark {number} belonged to the page before; this one has {there}: take a number from its listing"
+            raise TargetError(message, reason="stale")
+        raise TargetError(f"no mark {number}: this page has {there}", reason="missing")
+
+    # Aiming ------------------------------------------------------------------------------------------
+
+    async def aim(self, mark: Mark) -> Aim:
+        """Checks a mark just before an act and gives the point where a click reaches it now.
+
+        Scrolls to it where needed. An element that went is replaced by the one that took its place when
+        there is no doubt. Raises `TargetError` otherwise, reason gone, changed, covered, disabled, hidden
+        or stale; the message tells what happened.
+        """
+        known, alone = self._known.get(mark.id, (mark, True))
+        if not same_words(known.name, mark.name):
+            raise _changed(mark, known.name)
+        answer = await self._ask(mark, None if alone else mark.context)
+        if answer["state"] in ("gone", "moved"):
+            return await self._repair(mark, alone, answer)
+        if answer["state"] != "ok":
+            raise _refusal(mark, answer)
+        return await self._aimed(mark, mark.frame, mark.key, answer)
+
+    async def _ask(self, mark: Mark, context: str | None) -> dict[str, Any]:
+        try:
+            return await self._run(mark.frame, {"op": "aim", "key": mark.key, "context": context})
+        except TargetError as error:
+            if error.reason != "stale":
+                raise
+            return {"state": "gone"}
+
+    async def _repair(self, mark: Mark, alone: bool, answer: dict[str, Any]) -> Aim:
+        before = self.listing
+        listing = await self.list()
+        if before is not None and listing.document != before.document and not _same_page(before.url, listing.url):
+            message = f"{_called(mark)} belonged to {before.url}; the page is now {listing.url}: take a number from its listing"
+            raise TargetError(message, reason="stale")
+        found = twin(mark, alone=alone, fresh=listing.marks)
+        if found is None:
+            raise _lost(mark, answer, listing)
+        answer = await self._ask(found, None if self._known[found.id][1] else found.context)
+        if answer["state"] != "ok":
+            raise _refusal(found, answer)
+        aim = await self._aimed(found, found.frame, found.key, answer)
+        return Aim(mark=found, frame=aim.frame, key=aim.key, x=aim.x, y=aim.y, scrolled=aim.scrolled, repaired=True)
+
+    async def _aimed(self, mark: Mark | None, frame: str, key: str, answer: dict[str, Any]) -> Aim:
+        x, y, scrolled = answer["x"], answer["y"], answer["scrolled"]
+        inner = frame
+        while inner in self._parents:
+            inner, holder = self._parents[inner]
+            answer = await self._run(inner, {"op": "through", "key": holder, "x": x, "y": y})
+            if answer["state"] != "ok":
+                raise _refusal(mark, answer)
+            x, y, scrolled = answer["x"], answer["y"], scrolled or answer["scrolled"]
+        return Aim(mark=mark, frame=frame, key=key, x=x, y=y, scrolled=scrolled)
+
+    async def aim_selector(self, selector: str) -> Aim:
+        """The first rendered match of a CSS selector: the main frame first, then the others; open shadow roots count.
+
+        Raises `InvalidInput` for what is no selector, `TargetError` missing, hidden, covered or disabled.
+        """
+        reasons = []
+        for frame in await self._frames_to_search():
+            found = await self._run(frame, {"op": "find", "selector": selector})
+            if found["state"] == "invalid":
+                raise InvalidInput(f"{selector!r} is not a CSS selector; give one, or a mark's number")
+            if found["state"] == "ok":
+                return await self._aim_found(selector, frame, found["key"])
+            reasons.append(found["state"])
+        if "hidden" in reasons:
+            raise TargetError(f"what matches {selector!r} is not shown; nothing was done", reason="hidden")
+        raise TargetError(f"nothing matches {selector!r} on this page", reason="missing")
+
+    async def _aim_found(self, selector: str, frame: str, key: str) -> Aim:
+        answer = await self._run(frame, {"op": "aim", "key": key, "check": False})
+        if answer["state"] != "ok":
+            raise _refusal(None, answer, selector)
+        return await self._aimed(None, frame, key, answer)
+
+    async def _frames_to_search(self) -> list[str]:
+        if not self._scripts.framed:
+            return [""]
+        await self.list()
+        return ["", *self._parents]
+
+    # The element aimed at ----------------------------------------------------------------------------
+
+    async def state(self, aim: Aim) -> ElementState:
+        """The control as it is now. Raises `TargetError(reason="gone")`."""
+        raw = await self._of(aim, {"op": "state"})
+        fields = {name: value for name, value in raw.items() if name not in ("state", "options")}
+        return ElementState(options=tuple(raw["options"]), **fields)
+
+    async def focus_inside(self, aim: Aim) -> bool:
+        """True when the focus is in the element or inside it."""
+        return bool(await self._run(aim.frame, {"op": "focus_inside", "key": aim.key}))
+
+    async def select_content(self, aim: Aim) -> None:
+        """Selects all the text of the field, so that typing replaces it."""
+        await self._run(aim.frame, {"op": "select_content", "key": aim.key})
+
+    async def fill(self, aim: Aim, value: str) -> str:
+        """Sets the value of an input or textarea as a whole, for dates, colours, ranges; returns what it holds then."""
+        held = await self._run(aim.frame, {"op": "fill", "key": aim.key, "value": value})
+        if held is None:
+            raise TargetError(f"{_called(aim.mark)} takes no value; nothing was done", reason="unfit")
+        return str(held)
+
+    async def select(self, aim: Aim, labels: Sequence[str]) -> tuple[str, ...]:
+        """Chooses options of a <select> by label, value or place (from 1); returns the labels chosen.
+
+        Raises `TargetError(reason="unfit")` with the options there are.
+        """
+        raw = await self._of(aim, {"op": "select", "labels": list(labels)})
+        if raw["state"] == "unfit":
+            raise _unfit(aim.mark, labels, raw)
+        return tuple(raw["chosen"])
+
+    async def nearby(self, aim: Aim) -> str:
+        """The text around the element, at most 400 characters, of the same surroundings each time after one aim."""
+        return str(await self._run(aim.frame, {"op": "nearby", "key": aim.key}))
+
+    @asynccontextmanager
+    async def tag(self, aim: Aim) -> AsyncIterator[str]:
+        """A selector for the element, for drivers that know no other way; it holds inside the block only."""
+        name = secrets.token_hex(6)
+        selector = await self._run(aim.frame, {"op": "tag", "key": aim.key, "name": name})
+        if selector is None:
+            raise TargetError(f"{_called(aim.mark)} is no longer on the page; {LIST_AGAIN}", reason="gone")
+        try:
+            yield str(selector)
+        finally:
+            try:
+                await self._run(aim.frame, {"op": "untag", "name": name})
+            except DriverError:
+                pass  # the act took the document away, and the tag with it
+
+    async def inside(self, within: int | str) -> frozenset[int]:
+        """The numbers of the last listing that lie inside a mark or inside what a selector matches.
+
+        Raises `TargetError(reason="missing")` when there is no such thing.
+        """
+        marks = self.listing.marks if self.listing else ()
+        request: dict[str, Json] = {"op": "inside"}
+        frames = [self.get(within).frame] if isinstance(within, int) else ["", *self._parents]
+        request |= {"within": self.get(within).key} if isinstance(within, int) else {"selector": within}
+        numbers: set[int] = set()
+        found = False
+        for frame in frames:
+            own = {mark.key: mark.id for mark in marks if mark.frame == frame}
+            keys = await self._run(frame, request | {"among": list(own)})
+            found = found or keys is not None
+            numbers |= {own[key] for key in keys or ()}
+        if not found:
+            raise TargetError(f"nothing on this page is {within!r}", reason="missing")
+        return frozenset(numbers)
+
+    async def _of(self, aim: Aim, request: dict[str, Json]) -> dict[str, Any]:
+        raw: dict[str, Any] = await self._run(aim.frame, request | {"key": aim.key})
+        if raw["state"] == "gone":
+            raise TargetError(f"{_called(aim.mark)} is no longer on the page; {LIST_AGAIN}", reason="gone")
+        return raw
+
+    async def _run(self, frame: str, request: Json) -> Any:
+        return await self._scripts.run(frame, request)
+
+
+# What is said when it cannot be done -----------------------------------------------------------------
+
+
+def _called(mark: Mark | None, selector: str = "") -> str:
+    if mark is None:
+        return repr(selector) if selector else "the element"
+    return f'mark {mark.id} "{mark.name or mark.hint}"'
+
+
+def _changed(mark: Mark, name: str) -> TargetError:
+    message = f'mark {mark.id} was "{mark.name or mark.hint}" and is now "{name}"; nothing was done, {LIST_AGAIN}'
+    return TargetError(message, reason="changed")
+
+
+def _refusal(mark: Mark | None, answer: dict[str, Any], selector: str = "") -> TargetError:
+    state, called = answer["state"], _called(mark, selector)
+    if state == "changed" and mark is not None:
+        return _changed(mark, answer["name"])
+    message = {
+        "covered": f"{called} is covered by {answer.get('by')}; nothing was clicked",
+        "disabled": f"{called} is disabled now; nothing was done",
+        "hidden": f"{called} is not shown any more; nothing was done",
+    }.get(state, f"{called} is no longer on the page; {LIST_AGAIN}")
+    return TargetError(message, reason=state if state in ("covered", "disabled", "hidden") else "gone")
+
+
+def _lost(mark: Mark, answer: dict[str, Any], listing: Listing) -> TargetError:
+    if answer["state"] == "moved":
+        message = f"what stands beside {_called(mark)} is not \"{mark.context}\" any more; nothing was done, {LIST_AGAIN}"
+        return TargetError(message, reason="changed")
+    alike = len(named_alike(mark, listing.marks))
+    why = f"{alike} like it are there and none is surely the same" if alike else "nothing like it is there"
+    return TargetError(f"{_called(mark)} is gone and {why}; nothing was done, {LIST_AGAIN}", reason="gone")
+
+
+def _unfit(mark: Mark | None, labels: Sequence[str], raw: dict[str, Any]) -> TargetError:
+    if raw["options"] is None:
+        return TargetError(f"{_called(mark)} is a {raw['role']} and has no options to select", reason="unfit")
+    more = f" and {raw['more']} more" if raw["more"] else ""
+    wanted = ", ".join(labels)
+    one = "" if raw["multiple"] or len(labels) == 1 else " takes one option;"
+    message = f"{_called(mark)}{one} has no option {wanted!r}; its options: {', '.join(raw['options'])}{more}"
+    return TargetError(message, reason="unfit")
+
+
+def _same_page(before: str, now: str) -> bool:
+    return before.partition("#")[0] == now.partition("#")[0]
