@@ -8,7 +8,7 @@ from typing import Protocol
 
 from agentloop.records import Json, Scope
 
-__all__ = ["AllowAll", "Decision", "DefaultPolicy", "Policy", "ToolCall"]
+__all__ = ["SIDE_EFFECTS", "AllowAll", "Decision", "DefaultPolicy", "Policy", "ToolCall"]
 
 SIDE_EFFECTS = frozenset({"sendEmail", "secret", "writeFile", "editFile", "exec"})
 """Tools that change something outside the run; `DefaultPolicy` denies them unless they are named."""

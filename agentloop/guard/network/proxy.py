@@ -1,0 +1,186 @@
+"""The filtering forward proxy that every browser context is born behind.
+
+It speaks HTTP (kept connections), CONNECT and websocket upgrades, asks its gate about every
+destination, connects to the address that was checked, and answers 403 to the rest. One proxy is
+one listening socket and nothing else until somebody connects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Self
+
+import h11
+
+from agentloop.errors import Closed, RequestRefused
+from agentloop.guard.network.base import (
+    Checked,
+    DecisionCount,
+    DecisionLog,
+    Gate,
+    NetworkDecision,
+    OnDecision,
+    OwnPorts,
+    ProxyLimits,
+)
+from agentloop.guard.network.conversation import Conversation
+from agentloop.guard.network.guard import Boundary
+from agentloop.guard.network.relay import Peer
+from agentloop.guard.network.request import Credentials
+
+__all__ = ["FilteringProxy", "RefusingProxy"]
+
+_log = logging.getLogger(__name__)
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+class _Listener:
+    """A listening socket on 127.0.0.1 whose connections end with it."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        own_ports: OwnPorts,
+        *,
+        credentials: Credentials | None,
+        on_decision: OnDecision | None,
+        limits: ProxyLimits,
+    ) -> None:
+        self._gate = gate
+        self._own_ports = own_ports
+        self._credentials = credentials
+        self._on_decision = on_decision
+        self._limits = limits
+        self._counts = DecisionLog()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self._port = 0
+
+    @property
+    def port(self) -> int:
+        """The port on 127.0.0.1. Raises `Closed` before it was opened."""
+        if not self._port:
+            raise Closed("the proxy is not open: use it as an async context manager")
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """What a browser is given as its proxy's address, without credentials."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def decisions(self) -> tuple[DecisionCount, ...]:
+        """How often each host was allowed or refused, in the order of first sight; bounded."""
+        return self._counts.counts()
+
+    @property
+    def connections(self) -> int:
+        """Client connections open now."""
+        return len(self._tasks)
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, backlog=128)
+        self._port = self._server.sockets[0].getsockname()[1]
+        self._own_ports.add(self._port)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the socket and every connection; returns when nothing is left. A second call does nothing."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        server.close()
+        self._own_ports.discard(self._port)
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        await server.wait_closed()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._server is None or len(self._tasks) >= self._limits.connections:
+            writer.write(_FULL)
+            writer.close()
+            return
+        task = asyncio.create_task(self._converse(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client = Peer(reader, writer, role=h11.SERVER, head_bytes=self._limits.head_bytes)
+        conversation = Conversation(
+            client, self._gate, credentials=self._credentials, limits=self._limits, decide=self._decide
+        )
+        try:
+            await conversation.run()
+        except Exception:
+            # The border of a connection: what goes wrong in one must not end the others.
+            _log.exception("a proxy connection failed")
+
+    def _decide(self, decision: NetworkDecision) -> None:
+        self._counts.add(decision)
+        if self._on_decision is not None:
+            self._on_decision(decision)
+
+
+class FilteringProxy(_Listener):
+    """`async with FilteringProxy(boundary) as proxy`: one context's way out.
+
+    It has its own port, user name and password; without those it answers 407 to everybody else.
+    Raises `InvalidInput` when the boundary holds a pattern with a path.
+    """
+
+    def __init__(
+        self, boundary: Boundary, *, on_decision: OnDecision | None = None, limits: ProxyLimits | None = None
+    ) -> None:
+        self._own_credentials = Credentials.random()
+        super().__init__(
+            boundary.for_browser(),
+            boundary.own_ports,
+            credentials=self._own_credentials,
+            on_decision=on_decision,
+            limits=limits or ProxyLimits(),
+        )
+
+    @property
+    def username(self) -> str:
+        """The user name that this proxy's context must give."""
+        return self._own_credentials.username
+
+    @property
+    def password(self) -> str:
+        """The password that this proxy's context must give."""
+        return self._own_credentials.password
+
+
+class RefusingProxy(_Listener):
+    """What a browser is launched behind: whatever is no session's context reaches nothing."""
+
+    def __init__(
+        self,
+        *,
+        own_ports: OwnPorts | None = None,
+        on_decision: OnDecision | None = None,
+        limits: ProxyLimits | None = None,
+    ) -> None:
+        super().__init__(
+            _Nowhere(),
+            OwnPorts() if own_ports is None else own_ports,
+            credentials=None,
+            on_decision=on_decision,
+            limits=limits or ProxyLimits(),
+        )
+
+
+class _Nowhere:
+    async def resolve(self, host: str, port: int, scheme: str = "", *, path: str | None = None) -> Checked:
+        raise RequestRefused(
+            f"{host}:{port} is not reachable (rule outside-session): only a session's own context reaches anything",
+            host=host,
+            rule="outside-session",
+        )
