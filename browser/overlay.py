@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
+from math import ceil
 from typing import Literal, TypeAlias
 
 from PIL import Image, ImageDraw, ImageFont
@@ -30,6 +31,7 @@ _BOX_COST = 1.5
 _OWN_COST, _OWN_COST_IN_LARGE = 1.0, 0.2
 # Small steps made labels of link rows jump about, so that one could not tell whose they were.
 _STEP_COST = 14.0
+_BOLD = 0.4
 
 
 @dataclass
@@ -74,7 +76,7 @@ def draw(
     pen = ImageDraw.Draw(canvas)
     for box, colour in zip(boxes, colours, strict=True):
         pen.rectangle(box, outline=colour, width=max(1, round(1.5 * scale)))
-    font = _font(max(11, round(12 * scale)))
+    font = _font(max(11, round(13 * scale)))
     sprites = [_sprite(str(mark.id), font, colour) for mark, colour in zip(shown, colours, strict=True)]
     for sprite, spot in zip(sprites, _spots([sprite.size for sprite in sprites], boxes, canvas.size), strict=True):
         canvas.paste(sprite, spot)
@@ -123,11 +125,13 @@ def _font(size: int) -> _Font:
 
 
 def _sprite(text: str, font: _Font, colour: str) -> Image.Image:
-    # The built-in font has one weight; a stroke in the text's own colour makes it bold.
+    # The built-in font has one weight; a stroke in the text's own colour makes it bold. All digits give the
+    # height, so that labels of one picture are equally tall.
     pen = ImageDraw.Draw(Image.new("RGB", (1, 1)))
-    left, top, right, bottom = pen.textbbox((0, 0), text, font=font, stroke_width=0.4)
-    sprite = Image.new("RGB", (int(right - left) + 6, int(bottom - top) + 5), colour)
-    ImageDraw.Draw(sprite).text((3 - left, 2 - top), text, font=font, fill="white", stroke_width=0.4)
+    width = pen.textlength(text, font=font)
+    _, top, _, bottom = pen.textbbox((0, 0), "0123456789", font=font, stroke_width=_BOLD)
+    sprite = Image.new("RGB", (ceil(width) + 7, ceil(bottom - top) + 4), colour)
+    ImageDraw.Draw(sprite).text((3.5, 2 - top), text, font=font, fill="white", stroke_width=_BOLD)
     return sprite
 
 
@@ -146,7 +150,7 @@ def _spots(
 
 
 def _cheapest(label: tuple[int, int], box: _Box, size: tuple[int, int], boxes: _Grid, placed: _Grid) -> tuple[int, int]:
-    large = box[2] - box[0] > 3 * label[0] and box[3] - box[1] > 2 * label[1]
+    large = box[2] - box[0] > 3 * label[0] and box[3] - box[1] > 3 * label[1]
     own_cost = _OWN_COST_IN_LARGE if large else _OWN_COST
     best, best_cost = (0, 0), float("inf")
     for step, (x, y) in enumerate(_candidates(label, box, large=large)):
