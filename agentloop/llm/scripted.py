@@ -99,7 +99,7 @@ def _from_mapping(data: Mapping[str, Any]) -> ModelReply:
         raise InvalidInput(f"unknown field {unknown[0]!r}; a reply has content, finish_reason and usage")
     if not isinstance(data.get("content"), str):
         raise InvalidInput("`content` must be text")
-    reason = data.get("finish_reason") or "stop"
+    reason: FinishReason = "stop" if data.get("finish_reason") is None else data["finish_reason"]
     if reason not in get_args(FinishReason):
         raise InvalidInput(f"finish_reason {reason!r} is none of {', '.join(get_args(FinishReason))}")
     return ModelReply(content=data["content"], finish_reason=reason, usage=_usage(data.get("usage")))
