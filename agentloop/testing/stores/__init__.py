@@ -1,0 +1,1 @@
+"""Parts of the contract of stores; `agentloop.testing.store_contract` is the whole."""
