@@ -45,11 +45,14 @@ async def read_frames(scripts: Scripts, *, text: bool = False) -> Reading:
 
     A frame that does not answer within its bound is skipped and named; the main one raises.
     """
-    return await _read(scripts, "", None, text)
+    return await _read(scripts, "", None, text, listening=await scripts.listening())
 
 
-async def _read(scripts: Scripts, frame: str, view: Sequence[float] | None, text: bool) -> Reading:
-    raw = await scripts.run(frame, {"op": "list", "view": view, "text": text, "enter": scripts.framed})
+async def _read(
+    scripts: Scripts, frame: str, view: Sequence[float] | None, text: bool, *, listening: Json = None
+) -> Reading:
+    request = {"op": "list", "view": view, "text": text, "enter": scripts.framed, "listening": listening}
+    raw = await scripts.run(frame, request)
     reading = Reading(raw=raw, pages={frame: raw.get("page")})
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_child(scripts, frame, entry, text)) for entry in raw["frames"]]

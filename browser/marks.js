@@ -144,8 +144,20 @@ function scrollState() {
   return { x: scrollX, y: scrollY, width: page.scrollWidth, height: page.scrollHeight, view_width: innerWidth, view_height: innerHeight };
 }
 
+// Elements found in the page's own world, by their place; the tag tells when the page has changed since.
+function learnPlaces(root, { places = [], frames = [] }) {
+  if (!places.length && !frames.length) return;
+  const all = root.querySelectorAll("*");
+  for (const [place, tag] of places) if (all[place] && all[place].localName === tag) clickables.add(all[place]);
+  for (const [place, inner] of frames) {
+    const frame = all[place] && documentIn(all[place]);
+    if (frame) learnPlaces(frame, inner);
+  }
+}
+
 // `view` is the visible part of this window when it is a frame's, in its own coordinates.
-function list({ view, text, enter = true, limit = MARK_LIMIT }) {
+function list({ view, text, enter = true, listening = null, limit = MARK_LIMIT }) {
+  if (listening) learnPlaces(document, listening);
   forgetDetached();
   const found = scan(topView(view), !!text, enter);
   const active = activeElement();

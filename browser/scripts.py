@@ -11,7 +11,8 @@ import json
 from functools import cache
 from importlib.resources import files
 
-from agentloop.browser.base import Driver, Frames, PageScript
+from agentloop.browser.base import Driver, Frames, Hidden, PageScript
+from agentloop.errors import DriverError
 from agentloop.records import Json
 
 __all__ = ["PARTS", "Scripts", "expression", "page_script"]
@@ -33,18 +34,36 @@ PARTS = (
     "answer",
 )
 
+FRAME_DEPTH = 20
+
+
+@cache
+def _source(name: str) -> str:
+    return (files("agentloop.browser") / f"{name}.js").read_text("utf-8")
+
 
 @cache
 def page_script() -> PageScript:
     """The parts in one closure, so that no page sees their names."""
-    folder = files("agentloop.browser")
-    body = "\n".join((folder / f"{part}.js").read_text("utf-8") for part in PARTS)
+    body = "\n".join(_source(part) for part in PARTS)
     return PageScript("agentloop", f"(request) => {{\n{body}\n}}")
 
 
 def expression(request: Json) -> str:
     """What `Driver.eval` is given for a request: the script called on it, its answer as JSON text."""
     return f"JSON.stringify(({page_script().source})({json.dumps(request)}))"
+
+
+def _are_places(told: Json, depth: int = 0) -> bool:
+    if not isinstance(told, dict) or depth > FRAME_DEPTH:
+        return False
+    places, frames = told.get("places"), told.get("frames")
+    return (
+        isinstance(places, list)
+        and all(isinstance(place, list) and len(place) == 2 and isinstance(place[0], int) for place in places)
+        and isinstance(frames, list)
+        and all(isinstance(frame, list) and len(frame) == 2 and _are_places(frame[1], depth + 1) for frame in frames)
+    )
 
 
 class Scripts:
@@ -62,8 +81,24 @@ class Scripts:
         text = await self._driver.eval(expression(request))
         return None if text is None else json.loads(text)
 
+    async def listening(self) -> Json:
+        """Where the page has set click handlers as properties, which its own world alone can see.
+
+        None when nothing is told or what is told is not of the right form: this is the page's own word.
+        """
+        if self._frames is None or isinstance(self._driver, Hidden):
+            return None
+        try:
+            told = await self._driver.eval(f"({_source('listening')})()")
+        except DriverError:
+            return None
+        return told if _are_places(told) else None
+
     async def child(self, frame: str, key: str) -> str | None:
         """The frame inside the keyed <iframe> of `frame`; None when there is none or frames cannot be entered."""
         if self._frames is None:
             return None
-        return await self._frames.child_frame(frame, page_script(), {"op": "element", "key": key})
+        child = await self._frames.child_frame(frame, page_script(), {"op": "element", "key": key})
+        # A frame that has just moved to another process is found by asking for the frames.
+        known = {found.id for found in await self._frames.frames()}
+        return child if child in known else None
