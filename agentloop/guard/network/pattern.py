@@ -117,7 +117,9 @@ def _refuse_extras(text: str, authority: str, path: str) -> None:
             raise InvalidInput(f"{text}: a pattern takes no {word}; leave out {mark!r} and what follows")
     if "\\" in text or any(char <= " " for char in text):
         raise InvalidInput(f"{text!r}: a pattern holds no backslash and no space")
-    if not authority:
+    if "*" in authority.removeprefix("*.") and not re.fullmatch(r"\*(:.*)?", authority):
+        raise InvalidInput(f"{text}: a star stands alone or before whole labels, as in *.shop.example")
+    if authority in ("", "*."):
         raise InvalidInput(f"{text!r}: a pattern names a host, as in shop.example, *.shop.example:8443 or *")
 
 
@@ -129,8 +131,6 @@ def _wildcard(text: str, scheme: str, authority: str, path: str) -> Pattern:
     if authority == "*" or authority.startswith("*:"):
         _, port = parse_authority("any" + authority[1:])
         return Pattern(reach="any", scheme=scheme, port=port, path=path)
-    if not authority.startswith("*.") or "*" in authority[2:]:
-        raise InvalidInput(f"{text}: a star stands alone or before whole labels, as in *.shop.example")
     host, port = parse_authority(authority[2:])
     labels = host.split(".")
     sold = len(labels) == 2 and len(labels[1]) == 2 and labels[0] in _SOLD_UNDER

@@ -107,8 +107,8 @@ def parse_authority(text: str) -> tuple[str, int | None]:
 
 
 def canonical_host(text: str) -> str:
-    """A host name or address in the form that rules compare. Raises `InvalidInput`."""
-    if text.startswith("["):
+    """A host name or address, IPv6 with or without brackets, in the form that rules compare. Raises `InvalidInput`."""
+    if ":" in text:
         return _ipv6(text)
     if text.isascii() and "%" not in text:
         name = text.lower()
@@ -161,7 +161,7 @@ def _label_to_ascii(label: str) -> str:
 
 def _ipv6(text: str) -> str:
     try:
-        number = int(IPv6Address(text.removeprefix("[").removesuffix("]") if text.endswith("]") else ""))
+        number = int(IPv6Address(text[1:-1] if text.startswith("[") and text.endswith("]") else text))
     except AddressValueError:
         raise InvalidInput(f"not an IPv6 address: {text[:80]!r}") from None
     if "%" in text:
