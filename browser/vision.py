@@ -22,6 +22,10 @@ class LLMVision:
         self._model = model
         self._max_tokens = max_tokens
 
+    def using(self, llm: LLM) -> LLMVision:
+        """The same over another client."""
+        return LLMVision(llm, model=self._model, max_tokens=self._max_tokens)
+
     async def __call__(self, image: bytes, question: str, *, mime: str = "image/png") -> str:
         """The model's answer to `question` about the picture, without blanks around it."""
         rules = (files("agentloop.browser") / "prompts" / "vision.md").read_text("utf-8").strip()

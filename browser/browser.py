@@ -1,0 +1,407 @@
+"""The browser without a model: every verb that a script has, as an async Python object."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Sequence
+from typing import TypeAlias
+
+from agentloop.browser.acting import Acting, Call, Done
+from agentloop.browser.addresses import absolute_address
+from agentloop.browser.base import (
+    ActObserver,
+    Dialog,
+    DialogAnswer,
+    Dialogs,
+    Download,
+    Downloads,
+    Driver,
+    Files,
+    Mark,
+    Pointer,
+    Receipt,
+    Tab,
+    Tabs,
+    Target,
+    Vision,
+)
+from agentloop.browser.filling import Filling, Typed
+from agentloop.browser.hands import Hands, ability
+from agentloop.browser.keys import chord
+from agentloop.browser.listing import Aim, select_marks
+from agentloop.browser.look import Look
+from agentloop.browser.marks import Marks
+from agentloop.browser.page import address, evaluate, has_text, markdown, title, until, url_matches
+from agentloop.browser.targets import bearers
+from agentloop.errors import DriverTimeout, InvalidInput
+from agentloop.records import Json
+
+__all__ = ["Browser"]
+
+AnyTarget: TypeAlias = Target | Mark
+
+WAIT_S = 30.0
+SLEEP_LIMIT_S = 30.0
+LOOK_CHARS = 6_000
+
+
+class Browser:
+    """One session's page, driven by marks.
+
+    Every verb that acts takes a target: a mark's number, its name and number as a pair, a CSS selector, the
+    exact name of one mark, `{"x": …, "y": …}` or a `Mark`. It checks the target again just before, acts with
+    trusted input, waits for what that caused and returns a `Receipt`. Raises `TargetError` when the target is
+    not so (nothing was done then), `InvalidInput` for what the driver lacks, `DriverTimeout`, `RequestRefused`.
+    `prefix` is how scripts call the verbs ("" or "browser."); without `hints` errors do not list the page anew;
+    paths of files to upload begin at `folder`.
+    The driver stays its opener's to close.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        *,
+        vision: Vision | None = None,
+        observers: Sequence[ActObserver] = (),
+        prefix: str = "",
+        hints: bool = True,
+        folder: str | None = None,
+    ) -> None:
+        self.driver = driver
+        self.vision = vision
+        self.folder = os.path.realpath(folder or os.curdir)
+        self.marks = Marks(driver)
+        self._acting = Acting(driver, self.marks, observers, prefix=prefix, hints=hints)
+        self._hands = Hands(driver, self.marks)
+        self._filling = Filling(driver, self.marks, self._hands, self._acting)
+
+    def take_receipts(self) -> tuple[str, ...]:
+        """What was done since the last call, a line an act, bounded; empties the list."""
+        return self._acting.take_lines()
+
+    # Going places
+
+    async def goto(self, url: str) -> Receipt:
+        """Opens an address; one that begins with / belongs to the site shown."""
+        call = Call(verb="goto", values=(url,))
+
+        async def deed() -> None:
+            base = await address(self.driver)
+            # Whatever comes of it, the numbers of the page before are not to be used on the next one.
+            self._acting.page_changed("goto")
+            await self.driver.navigate(absolute_address(url, base))
+
+        return await self._acting.on_page(call, deed)
+
+    async def back(self) -> Receipt:
+        """One page back in the history."""
+        return await self._history("back", "history.back()")
+
+    async def forward(self) -> Receipt:
+        """One page forward in the history."""
+        return await self._history("forward", "history.forward()")
+
+    async def reload(self) -> Receipt:
+        """The same page again."""
+        return await self._history("reload", "location.reload()")
+
+    async def _history(self, verb: str, step: str) -> Receipt:
+        async def deed() -> None:
+            # Behind a timer, so that the evaluation itself ends before its page does.
+            await self.driver.eval(f"void setTimeout(() => {step}, 0)")
+
+        return await self._acting.on_page(Call(verb=verb), deed)
+
+    async def url(self) -> str:
+        """The address of the page."""
+        return await address(self.driver)
+
+    async def title(self) -> str:
+        """The title of the page."""
+        return await title(self.driver)
+
+    # Mouse and keyboard
+
+    async def click(self, target: AnyTarget) -> Receipt:
+        """Clicks."""
+        return await self._acting.on_target(Call(verb="click", target=target), self._hands.click)
+
+    async def click_mark(self, number: int) -> Receipt:
+        """Clicks the mark with this number."""
+        return await self.click(number)
+
+    async def double_click(self, target: AnyTarget) -> Receipt:
+        """Clicks twice in a row."""
+        ability(self.driver, Pointer, "doubleClick")
+        call = Call(verb="doubleClick", target=target)
+        return await self._acting.on_target(call, lambda aim: self._hands.click(aim, count=2))
+
+    async def right_click(self, target: AnyTarget) -> Receipt:
+        """Clicks with the right button."""
+        ability(self.driver, Pointer, "rightClick")
+        call = Call(verb="rightClick", target=target)
+        return await self._acting.on_target(call, lambda aim: self._hands.click(aim, button="right"))
+
+    async def hover(self, target: AnyTarget) -> Receipt:
+        """Moves the mouse there and leaves it."""
+        pointer = ability(self.driver, Pointer, "hover")
+        call = Call(verb="hover", target=target)
+        return await self._acting.on_target(call, lambda aim: pointer.pointer_move(aim.x, aim.y))
+
+    async def drag(self, source: AnyTarget, goal: AnyTarget) -> Receipt:
+        """Drags the first target onto the second."""
+        pointer = ability(self.driver, Pointer, "drag")
+
+        async def deed(aim: Aim) -> Done:
+            found, end = await self._acting.aim(goal)
+            if end.scrolled:
+                _, aim = await self._acting.aim(source)
+            await pointer.pointer_drag((aim.x, aim.y), (end.x, end.y))
+            return Done(goal=end.mark, note=found.note)
+
+        return await self._acting.on_target(Call(verb="drag", target=source, goal=goal), deed)
+
+    async def press(self, keys: str | int, target: AnyTarget | None = None) -> Receipt:
+        """Presses a key or chord ("Enter", "Control+a") in the target, else where the focus is.
+
+        A mark's number or name in place of a key is a click of it. Raises `InvalidInput` for what is neither.
+        """
+        if not isinstance(keys, str) or (chord(keys) is None and (target is not None or await self._named(keys))):
+            return await self._press_of_mark(keys, target)
+        if target is None:
+            return await self._acting.on_page(Call(verb="press", values=(keys,)), lambda: self._hands.press(keys))
+
+        async def deed(aim: Aim) -> None:
+            await self._hands.focus(aim)
+            await self._hands.press(keys)
+
+        return await self._acting.on_target(Call(verb="press", before=(keys,), target=target), deed)
+
+    async def _press_of_mark(self, name: str | int, number: AnyTarget | None) -> Receipt:
+        target = (name, number) if isinstance(name, str) and isinstance(number, int) else name
+        note = "press is for keys: this was a click"
+
+        async def deed(aim: Aim) -> Done:
+            await self._hands.click(aim)
+            return Done(note=note)
+
+        return await self._acting.on_target(Call(verb="click", target=target), deed)
+
+    async def _named(self, name: str) -> bool:
+        return name.strip().isdigit() or len(bearers(name, await self._acting.list())) > 0
+
+    async def scroll(self, dx: float, dy: float, within: AnyTarget | None = None) -> Receipt:
+        """Scrolls the page, or what scrolls at `within`, by CSS pixels."""
+        if within is not None:
+            call = Call(verb="scroll", before=(dx, dy), target=within)
+            return await self._acting.on_target(call, lambda aim: self._scroll_at(aim, dx, dy))
+
+        async def deed() -> Done:
+            return _scrolled(await evaluate(self.driver, "scroll", {"selector": None, "dx": dx, "dy": dy}))
+
+        return await self._acting.on_page(Call(verb="scroll", values=(dx, dy)), deed)
+
+    async def _scroll_at(self, aim: Aim, dx: float, dy: float) -> Done:
+        return _scrolled(await self._hands.wheel(aim, dx, dy))
+
+    # Filling in
+
+    async def type(self, target: AnyTarget, text: str, submit: bool = False) -> Receipt:
+        """Replaces what a text field holds; "" empties it. A newline is text; `submit` presses Enter afterwards.
+
+        Dates and times as HTML has them: 2026-01-31, 08:30. What the field holds in the end is compared: a page
+        that altered it is told of in the receipt's `value`.
+        """
+        options: dict[str, Json] = {"submit": True} if submit else {}
+        call = Call(verb="type", target=target, values=(text,), options=options, typed=(text,))
+
+        async def deed(aim: Aim) -> Done:
+            return await self._filling.type(aim, text, submit=submit)
+
+        async def verify(aim: Aim, done: Done) -> Done:
+            return await self._filling.held(aim, text, done) if isinstance(done, Typed) else done
+
+        return await self._acting.on_target(call, deed, verify=None if submit else verify)
+
+    async def type_mark(self, number: int, text: str) -> Receipt:
+        """Types into the mark with this number."""
+        return await self.type(number, text)
+
+    async def select(self, target: AnyTarget, labels: str | Sequence[str] = ()) -> Receipt:
+        """Chooses options by label in a combobox or listbox; what has no options is clicked."""
+        chosen = (labels,) if isinstance(labels, str) else tuple(labels)
+        call = Call(verb="select", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,) if chosen else ())
+        return await self._acting.on_target(call, lambda aim: self._filling.select(aim, chosen))
+
+    async def check(self, target: AnyTarget, on: bool = True) -> Receipt:
+        """Sets a checkbox, switch or radio."""
+        call = Call(verb="check", target=target, values=() if on else (False,))
+        return await self._acting.on_target(
+            call,
+            lambda aim: self._filling.check(aim, on=on),
+            verify=lambda aim, done: self._filling.checked(aim, done, on=on),
+        )
+
+    async def upload(self, target: AnyTarget, paths: str | Sequence[str]) -> Receipt:
+        """Puts files into a file input, or into the chooser that a click on the target opens."""
+        files = ability(self.driver, Files, "upload")
+        chosen = (paths,) if isinstance(paths, str) else tuple(paths)
+
+        async def deed(aim: Aim) -> Done:
+            async with files.choose_files(self.file_paths(chosen)):
+                await self._hands.click(aim)
+            return Done(changed=True)
+
+        call = Call(verb="upload", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,))
+        return await self._acting.on_target(call, deed)
+
+    def file_paths(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Where files to upload really lie: links followed, relative paths beginning at `folder`."""
+        return tuple(os.path.realpath(os.path.join(self.folder, path)) for path in paths)
+
+    # Seeing
+
+    async def mark(
+        self,
+        *,
+        role: str | None = None,
+        name: str | None = None,
+        within: int | str | None = None,
+        limit: int | None = None,
+    ) -> tuple[Mark, ...]:
+        """What a person could click or type into now; filters choose among them and never renumber."""
+        marks = await self._acting.list()
+        inside = None if within is None else await self.marks.inside(within)
+        return select_marks(marks, role=role, name=name, inside=inside, limit=limit)
+
+    async def unmark(self) -> None:
+        """Forgets the picture's boxes. Nothing is ever drawn into the page, and numbers stay good."""
+
+    async def look(self, *, chars: int = LOOK_CHARS) -> str:
+        """The visible page as text in reading order, its marks inline, at most `chars` long."""
+        return (await self.see(chars=chars)).text
+
+    async def see(self, *, chars: int = LOOK_CHARS) -> Look:
+        """`look` with the listing that its numbers are from."""
+        look = await self.marks.look(chars=chars)
+        self._acting.page_listed()
+        return look
+
+    async def markdown(self) -> str:
+        """The page's rendered text as Markdown."""
+        return await markdown(self.driver)
+
+    async def text(self, target: AnyTarget) -> str:
+        """The rendered text of an element, however long."""
+        if isinstance(target, str) and not await self._named(target):
+            return await self.driver.text(target)
+        _, aim = await self._acting.aim(target)
+        async with self.marks.tag(aim) as selector:
+            return await self.driver.text(selector)
+
+    async def value(self, target: AnyTarget) -> str:
+        """What a form control holds; never a password."""
+        _, aim = await self._acting.aim(target)
+        return (await self.marks.state(aim)).value or ""
+
+    async def eval(self, expression: str) -> Json:
+        """The JSON value of a JavaScript expression in the page's own world."""
+        return await self.driver.eval(expression)
+
+    async def ask(self, question: str) -> str:
+        """An image model's answer about a picture of the page."""
+        return await self._vision("ask")(await self.driver.screenshot(), question)
+
+    async def ask_marks(self, question: str) -> str:
+        """The same about a picture with the marks' numbers drawn in."""
+        vision = self._vision("askMarks")
+        return await vision(await self.picture(), question)
+
+    async def picture(self, marks: Sequence[Mark] | None = None) -> bytes:
+        """A PNG of the page with marks drawn in, by default all of them, listed anew."""
+        # Pillow is loaded only by who wants pictures.
+        from agentloop.browser.overlay import draw
+
+        drawn = await self._acting.list() if marks is None else marks
+        image = await self.driver.screenshot()
+        return await asyncio.to_thread(draw, image, drawn)
+
+    def _vision(self, verb: str) -> Vision:
+        if self.vision is None:
+            raise InvalidInput(f"{verb}: no model that sees pictures is set: give Browser a vision")
+        return self.vision
+
+    # Tabs, dialogs, downloads
+
+    async def tabs(self) -> tuple[Tab, ...]:
+        """Open tabs, oldest first; acts go to the active one."""
+        return await ability(self.driver, Tabs, "tabs").tabs()
+
+    async def switch_tab(self, tab: str) -> None:
+        """Makes a tab the active one."""
+        await ability(self.driver, Tabs, "switchTab").switch_tab(tab)
+        self._acting.page_changed("switchTab")
+
+    async def close_tab(self, tab: str | None = None) -> None:
+        """Closes a tab, the active one if none is named."""
+        tabs = ability(self.driver, Tabs, "closeTab")
+        if tab is None:
+            tab = next(each.id for each in await tabs.tabs() if each.active)
+        await tabs.close_tab(tab)
+        self._acting.page_changed("closeTab")
+
+    async def dialogs(self) -> tuple[Dialog, ...]:
+        """Dialogs so far, oldest first; each was answered at once."""
+        return await ability(self.driver, Dialogs, "dialogs").dialogs()
+
+    async def on_dialog(self, answer: DialogAnswer | None) -> None:
+        """How to answer dialogs from now on; None returns to the default."""
+        await ability(self.driver, Dialogs, "onDialog").on_dialog(answer)
+
+    async def downloads(self) -> tuple[Download, ...]:
+        """Files the pages gave, oldest first."""
+        return await ability(self.driver, Downloads, "downloads").downloads()
+
+    # Waiting
+
+    async def wait_visible(self, selector: str, *, timeout: float = WAIT_S) -> None:
+        """Returns when an element matches and can be seen. `timeout` in seconds; raises `DriverTimeout`."""
+        await _within(timeout, self.driver.wait_visible(selector), f"{selector} to be seen")
+
+    async def wait_ready(self, selector: str, *, timeout: float = WAIT_S) -> None:
+        """Returns when an element matches."""
+        await _within(timeout, self.driver.wait_ready(selector), f"{selector}")
+
+    async def wait_text(self, text: str, *, timeout: float = WAIT_S) -> None:
+        """Returns when `text` stands on the page or in a frame of it."""
+        await until(lambda: has_text(self.driver, text), timeout=timeout, what=f"the text {text!r}")
+
+    async def wait_url(self, part: str, *, timeout: float = WAIT_S) -> str:
+        """Returns the address once it contains `part`; a * in it stands for anything."""
+
+        async def check() -> bool:
+            return url_matches(await address(self.driver), part)
+
+        await until(check, timeout=timeout, what=f"an address with {part!r}")
+        return await address(self.driver)
+
+    async def sleep(self, ms: float) -> None:
+        """Waits, 30 s at most."""
+        await asyncio.sleep(min(max(ms, 0) / 1000, SLEEP_LIMIT_S))
+
+
+async def _within(timeout: float, waiting: Awaitable[None], what: str) -> None:
+    try:
+        async with asyncio.timeout(timeout):
+            await waiting
+    except TimeoutError:
+        raise DriverTimeout(f"{what} did not come within {timeout:g} s") from None
+
+
+def _scrolled(moved: Sequence[float] | None) -> Done:
+    if moved is None:
+        return Done()
+    if not any(moved):
+        return Done(changed=False, note="it does not scroll further that way")
+    return Done(changed=True)

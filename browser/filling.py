@@ -1,0 +1,168 @@
+"""What goes into controls: typing, choosing, ticking; each looks afterwards at what the control really holds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agentloop.browser.acting import Acting, Done
+from agentloop.browser.base import Driver, Mark
+from agentloop.browser.hands import Hands
+from agentloop.browser.listing import Aim, ElementState
+from agentloop.browser.marks import Marks
+from agentloop.browser.targets import bearers, describe, nearest_field
+from agentloop.errors import TargetError
+
+__all__ = ["Filling", "Typed"]
+
+BY_VALUE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})
+CLICKED = frozenset(
+    {"checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio", "button", "link", "tab"}
+)
+OPTION_ROLES = frozenset({"option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem"})
+OPTION_WAIT_S = 1.5
+OPTIONS_SHOWN = 25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typed(Done):
+    """`old` is what the field held before."""
+
+    old: str = ""
+
+
+class Filling:
+    """The deeds behind `type`, `select` and `check`."""
+
+    def __init__(self, driver: Driver, marks: Marks, hands: Hands, acting: Acting) -> None:
+        self._driver = driver
+        self._marks = marks
+        self._hands = hands
+        self._acting = acting
+
+    async def type(self, aim: Aim, text: str, *, submit: bool) -> Typed:
+        """Replaces what a field holds. Raises `TargetError(reason="unfit")` for what is no field."""
+        state = await self._marks.state(aim)
+        if state.tag == "select":
+            await self._marks.select(aim, [text])
+            return Typed(verb="select", note="type is for text fields: this was a select", changed=True)
+        if state.type in BY_VALUE:
+            await self._marks.fill(aim, text)
+        else:
+            self._require_field(aim, state)
+            await self._hands.replace(aim, text)
+        done = Typed(changed=True, secret=state.type == "password", old=state.value or "")
+        if submit:
+            done = await self.held(aim, text, done)
+            await self._hands.press("Enter")
+        return done
+
+    async def held(self, aim: Aim, text: str, done: Typed) -> Typed:
+        """`done` with a word on what the field holds now, where that is not `text`."""
+        state = await self._marks.state(aim)
+        if state.tag == "select":
+            return done
+        if done.secret:
+            altered = bool(state.filled) != bool(text)
+            return replace(done, note="the page did not keep the value" if altered else "")
+        held = state.value or ""
+        if _same(held, text):
+            return done
+        return replace(done, value=held, note="the page kept its old value" if held == done.old else "")
+
+    def _require_field(self, aim: Aim, state: ElementState) -> None:
+        what = describe(aim.mark) if aim.mark else f"a {state.role or state.tag}"
+        if state.readonly:
+            raise TargetError(f"{what} is read-only: nothing was typed", reason="unfit")
+        if state.editable or state.contenteditable:
+            return
+        if state.type == "file":
+            raise TargetError(f"{what} takes files: use upload(target, paths)", reason="unfit")
+        near = nearest_field(aim.mark, self._acting.listed) if aim.mark else None
+        hint = f"; the nearest text field is [{near.id}] {describe(near)}" if near else ""
+        raise TargetError(f"{what} is no text field, so nothing was typed{hint}", reason="unfit")
+
+    async def select(self, aim: Aim, labels: Sequence[str]) -> Done:
+        """Chooses options; what has none is clicked, a list made of other elements is opened and clicked through."""
+        state = await self._marks.state(aim)
+        if state.tag == "select":
+            if not labels:
+                raise TargetError(f"which option? it has {_listed(state.options)}", reason="unfit")
+            await self._marks.select(aim, labels)
+            return Done(changed=True)
+        if state.role in CLICKED and not (labels and state.role == "button"):
+            await self._hands.click(aim)
+            return Done(verb="click", values=(), note="select is for lists: this was a click")
+        if not labels:
+            raise TargetError("which option? give its label after the target", reason="unfit")
+        if state.editable and state.role != "combobox":
+            raise TargetError("this is a text field: use type(target, text)", reason="unfit")
+        for label in labels:
+            await self._choose(aim, label, editable=state.editable)
+        return Done(changed=True)
+
+    async def _choose(self, aim: Aim, label: str, *, editable: bool) -> None:
+        option = self._option(await self._acting.list(), label)
+        if option is None:
+            await self._hands.click(aim)
+            option = await self._awaited(label, seconds=OPTION_WAIT_S / 2)
+        if option is None and editable:
+            await self._hands.replace(aim, label)
+            option = await self._awaited(label, seconds=OPTION_WAIT_S)
+        if option is None:
+            names = [mark.name for mark in self._acting.listed if mark.role in OPTION_ROLES]
+            raise TargetError(f"it was opened, and has no option {label!r}: it has {_listed(names)}", reason="unfit")
+        await self._hands.click(await self._marks.aim(option))
+
+    async def _awaited(self, label: str, *, seconds: float) -> Mark | None:
+        """The option once it is there: lists that are filled late take a moment."""
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    if option := self._option(await self._acting.list(), label):
+                        return option
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            return None
+
+    def _option(self, marks: Sequence[Mark], label: str) -> Mark | None:
+        options = [mark for mark in marks if mark.role in OPTION_ROLES]
+        named = bearers(label, options)
+        return named[0] if len(named) == 1 else None
+
+    async def check(self, aim: Aim, *, on: bool) -> Done:
+        """Makes a checkbox, switch or radio be on or off. Raises `TargetError(reason="unfit")` for what cannot be."""
+        state = await self._marks.state(aim)
+        if state.checked is None:
+            what = describe(aim.mark) if aim.mark else f"a {state.role or state.tag}"
+            raise TargetError(f"{what} cannot be checked: use click", reason="unfit")
+        word = "checked" if on else "not checked"
+        if state.checked == on:
+            return Done(changed=False, note=f"it was {word} already")
+        if state.role == "radio" and not on:
+            raise TargetError("a radio goes off when another one is chosen: click that one", reason="unfit")
+        await self._hands.click(aim)
+        return Done(changed=True)
+
+    async def checked(self, aim: Aim, done: Done, *, on: bool) -> Done:
+        """`done` with a word of warning when the page did not keep the tick."""
+        state = await self._marks.state(aim)
+        kept = state.checked is None or state.checked == on
+        return done if kept else replace(done, changed=False, note="the page did not keep it")
+
+
+def _same(held: str, text: str) -> bool:
+    return _plain(held) == _plain(text)
+
+
+def _plain(text: str) -> str:
+    # Editors hold a line break as a paragraph and end in an empty one; their spaces may be non-breaking.
+    lines = text.replace("\r\n", "\n").replace("\xa0", " ").split("\n")
+    return "\n".join(line for line in lines if line.strip()) if len(lines) > 1 else text.replace("\xa0", " ")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(f'"{name}"' for name in names[:OPTIONS_SHOWN])
+    more = f" and {len(names) - OPTIONS_SHOWN} more" if len(names) > OPTIONS_SHOWN else ""
+    return (shown or "no options") + more

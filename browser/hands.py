@@ -1,0 +1,91 @@
+"""Input into the page: trusted, at a checked point, by the best means the driver in hand has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from agentloop.browser.base import Driver, Keys, MouseButton, Pointer
+from agentloop.browser.keys import KEY_EXAMPLES, chord
+from agentloop.browser.listing import Aim
+from agentloop.browser.marks import Marks
+from agentloop.browser.page import evaluate
+from agentloop.errors import InvalidInput, TargetError
+
+__all__ = ["Hands", "ability"]
+
+A = TypeVar("A")
+
+
+def ability(driver: Driver, kind: Callable[..., A], verb: str) -> A:
+    """The driver as something more. Raises `InvalidInput` naming verb and ability when it is not."""
+    # A protocol is no `type[A]` to the checker, but it is one to isinstance.
+    protocol = cast(type[A], kind)
+    if isinstance(driver, protocol):
+        return driver
+    raise InvalidInput(f"{verb}: this driver cannot do it, it lacks {protocol.__name__}")
+
+
+class Hands:
+    """What a person does with mouse and keyboard. A driver of ten methods clicks by a selector put on the element."""
+
+    def __init__(self, driver: Driver, marks: Marks) -> None:
+        self._driver = driver
+        self._marks = marks
+
+    async def click(self, aim: Aim, *, button: MouseButton = "left", count: int = 1, verb: str = "click") -> None:
+        """Clicks the aimed point; with ten methods only a plain click of an element is possible."""
+        if isinstance(self._driver, Pointer):
+            await self._driver.pointer_click(aim.x, aim.y, button=button, count=count)
+            return
+        if button != "left" or count != 1 or not aim.key:
+            ability(self._driver, Pointer, verb)
+        async with self._marks.tag(aim) as selector:
+            await self._driver.click(selector)
+
+    async def press(self, keys: str) -> None:
+        """Presses a key or chord where the focus is. Raises `InvalidInput` with key names for what is none."""
+        name = chord(keys)
+        if name is None:
+            raise InvalidInput(f"press: {keys!r} is no key; keys are {KEY_EXAMPLES}")
+        if isinstance(self._driver, Keys):
+            await self._driver.press(name)
+        else:
+            await self._driver.key_event(name)
+
+    async def focus(self, aim: Aim) -> None:
+        """Clicks and makes sure that the focus went into the element. Raises `TargetError(reason="unfit")`."""
+        if await self._marks.focus_inside(aim):
+            return
+        await self.click(aim)
+        if not await self._marks.focus_inside(aim):
+            raise TargetError("a click did not put the focus into it, so nothing was typed", reason="unfit")
+
+    async def replace(self, aim: Aim, text: str) -> None:
+        """Puts `text` in place of what the field holds; nothing in it submits a form."""
+        await self.focus(aim)
+        if not isinstance(self._driver, Keys):
+            await self._replace_by_ten(aim, text)
+            return
+        await self._marks.select_content(aim)
+        if text:
+            await self._driver.insert_text(text)
+        else:
+            await self._driver.press("Delete")
+
+    async def _replace_by_ten(self, aim: Aim, text: str) -> None:
+        await self._marks.fill(aim, "")
+        if text:
+            async with self._marks.tag(aim) as selector:
+                await self._driver.send_keys(selector, text)
+
+    async def wheel(self, aim: Aim, dx: float, dy: float) -> tuple[float, float] | None:
+        """Scrolls what scrolls at the aimed element; gives the pixels moved, None where that is not known."""
+        if not aim.frame or not isinstance(self._driver, Pointer):
+            async with self._marks.tag(aim) as selector:
+                moved = await evaluate(self._driver, "scroll", {"selector": selector, "dx": dx, "dy": dy})
+            if moved is not None:
+                return float(moved[0]), float(moved[1])
+        pointer = ability(self._driver, Pointer, "scroll")
+        await pointer.wheel(aim.x, aim.y, dx, dy)
+        return None

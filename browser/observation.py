@@ -1,0 +1,81 @@
+"""The page as the model sees it before each call, and a picture of it for people."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import asdict
+
+from agentloop.artifacts.base import Artifacts
+from agentloop.browser.browser import Browser
+from agentloop.browser.listing import Listing
+from agentloop.browser.look import Look
+from agentloop.browser.receipts import View, changed_line
+from agentloop.errors import DriverError
+from agentloop.packs.base import Observation
+
+__all__ = ["LOOK_CHARS", "Watcher"]
+
+LOOK_CHARS = 6_000
+LOOK_S = 4.0
+PICTURE_S = 10.0
+
+
+class Watcher:
+    """Looks at one browser's page, and tells what is different since a script last acted on it."""
+
+    def __init__(self, browser: Browser, *, artifacts: Artifacts | None = None, chars: int = LOOK_CHARS) -> None:
+        self._browser = browser
+        self._artifacts = artifacts
+        self._chars = chars
+        self._before: View | None = None
+        self._shown: View | None = None
+        self._turn = 0
+
+    def acted(self) -> None:
+        """A script did something: what was shown last is what the next look is compared with."""
+        self._before = self._shown
+
+    async def observe(self) -> Observation:
+        """The text of the page with its marks, and what changed. Raises what the driver raises."""
+        async with asyncio.timeout(LOOK_S):
+            look = await self._browser.see(chars=self._chars)
+        self._shown = _view(look)
+        changed = changed_line(self._before, self._shown) if self._before else ""
+        self._turn += 1
+        await self._keep(look.listing)
+        return Observation(text=f"{look.text}\nCHANGED since your last script: {changed}" if changed else look.text)
+
+    async def _keep(self, listing: Listing) -> None:
+        """Saves the picture with its marks; a page that cannot be pictured costs the turn nothing."""
+        if self._artifacts is None:
+            return
+        name = f"turn-{self._turn:03d}"
+        try:
+            async with asyncio.timeout(PICTURE_S):
+                picture = await self._browser.picture(listing.marks)
+        except (DriverError, TimeoutError):
+            return
+        await self._artifacts.write(f"{name}.png", picture)
+        await self._artifacts.write(f"{name}.marks.json", _listing_json(listing))
+
+
+def _listing_json(listing: Listing) -> bytes:
+    data = {
+        "url": listing.url,
+        "title": listing.title,
+        "scroll": asdict(listing.scroll),
+        "marks": [mark.to_dict() for mark in listing.marks],
+    }
+    return json.dumps(data, ensure_ascii=False, indent=1).encode()
+
+
+def _view(look: Look) -> View:
+    headings = tuple(dict.fromkeys(line for line in look.text.splitlines() if line.startswith("#")))
+    listing = look.listing
+    return View(
+        document=listing.document,
+        address=listing.url,
+        headings=headings,
+        marks={mark.id: mark for mark in listing.marks},
+    )

@@ -1,0 +1,255 @@
+"""The browser for scripts: the verbs as primitives, the page as an observation, and the capability that opens both."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from agentloop.browser.base import Act, ActObserver, Driver, Mark, Receipt, Target, Vision
+from agentloop.browser.browser import Browser
+from agentloop.browser.declarations import abilities_of, declared, help_texts, taught, taught_verbs, verbs
+from agentloop.browser.face import VERBS, Prepared, as_json
+from agentloop.browser.forms import Arguments
+from agentloop.browser.observation import LOOK_CHARS, Watcher
+from agentloop.browser.receipts import event_args, event_line
+from agentloop.browser.vision import LLMVision
+from agentloop.capabilities import BuildContext, Capability
+from agentloop.errors import (
+    AgentLoopError,
+    BrowserLost,
+    DriverBusy,
+    DriverError,
+    EndRun,
+    PolicyDenied,
+    RequestRefused,
+)
+from agentloop.guard.grants import Grant
+from agentloop.guard.policy import ToolCall
+from agentloop.packs.base import Call, Observation, Pack, Primitive
+from agentloop.records import Json, Status
+
+__all__ = ["Source", "browser_capability", "browser_pack"]
+
+Source: TypeAlias = Driver | Callable[[BuildContext], AbstractAsyncContextManager[Driver]]
+"""A driver that is open already and serves one session at a time, or what opens one for each run."""
+
+T = TypeVar("T")
+
+ERROR_LIMIT = 200
+
+
+def browser_pack(
+    browser: Browser,
+    context: BuildContext,
+    *,
+    globals: bool,
+    observe: bool = True,
+    look_chars: int = LOOK_CHARS,
+) -> Pack:
+    """The verbs of `browser` as scripts call them; only what its driver can do is there and is declared.
+
+    With `globals` the taught verbs are bare names too, and the declarations are their few lines. The pack closes
+    nothing: who opened the driver does.
+    """
+    able = abilities_of(browser.driver, vision=browser.vision is not None)
+    watcher = Watcher(browser, artifacts=context.artifacts, chars=look_chars)
+    desk = _Desk(browser, context, watcher)
+    primitives = {f"browser.{name}": desk.primitive(name) for name in verbs(able)}
+    texts = help_texts(able)
+    if globals:
+        for name in taught_verbs(able):
+            primitives[name] = primitives[f"browser.{name}"]
+            texts[name] = texts[f"browser.{name}"].removeprefix("browser.")
+    return Pack(
+        name="browser",
+        description="Drives a web page.",
+        declarations=taught(able) if globals else declared(able),
+        help=texts,
+        primitives=primitives,
+        observe=desk.observe if observe else None,
+        receipts=browser.take_receipts,
+    )
+
+
+def browser_capability(
+    source: Source,
+    *,
+    vision: Vision | None = None,
+    observers: Sequence[ActObserver] = (),
+    observe: bool = True,
+    globals: bool = False,
+    look_chars: int = LOOK_CHARS,
+) -> Capability:
+    """A browser for a run. It opens the run's start URL; one that cannot be opened ends the run as `page_down`.
+
+    `source` is a `Driver`, which a second run at the same time gets `DriverBusy` for and which stays open, or a
+    factory from `BuildContext`, whose driver is closed with the run. `observe` shows the page before each model
+    call; `globals` makes the taught verbs bare names, as the browsing prompt has them; `look_chars` bounds the
+    page's text.
+    """
+    lease = _Lease(source)
+
+    async def build(context: BuildContext) -> Sequence[Pack]:
+        async with AsyncExitStack() as stack:
+            driver = await stack.enter_async_context(lease.driver(context))
+            browser = Browser(
+                driver,
+                vision=_metered(vision, context),
+                observers=(*observers, _Teller(context)),
+                prefix="" if globals else "browser.",
+                hints=not observe,
+                folder=context.workspace,
+            )
+            await _open_start(browser, context)
+            pack = browser_pack(browser, context, globals=globals, observe=observe, look_chars=look_chars)
+            return [replace(pack, aclose=stack.pop_all().aclose)]
+        raise AssertionError("an exit stack swallows nothing")
+
+    return Capability(name="browser", description="Drives a web page.", build=build)
+
+
+def _metered(vision: Vision | None, context: BuildContext) -> Vision | None:
+    # What a script spends on pictures counts for its run.
+    if isinstance(vision, LLMVision) and context.llm is not None:
+        return vision.using(context.llm)
+    return vision
+
+
+async def _open_start(browser: Browser, context: BuildContext) -> None:
+    if context.start_url is None:
+        return
+    try:
+        receipt = await browser.goto(context.start_url)
+    except RequestRefused as error:
+        raise EndRun(Status.REFUSED, "boundary", str(error)) from None
+    except BrowserLost as error:
+        raise EndRun(Status.BROWSER_LOST, "", str(error)) from None
+    except DriverError as error:
+        raise EndRun(Status.ERROR, "page_down", str(error)) from None
+    status = receipt.effects.status
+    if status is not None and status >= 500:
+        raise EndRun(Status.ERROR, "page_down", f"{context.start_url} answered {status}")
+    browser.take_receipts()
+
+
+class _Lease:
+    """Hands out the driver of a source, an open one to one run at a time."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._taken = False
+
+    def driver(self, context: BuildContext) -> AbstractAsyncContextManager[Driver]:
+        return self._source(context) if callable(self._source) else _Loan(self, self._source)
+
+    def take(self) -> None:
+        if self._taken:
+            raise DriverBusy("this driver serves another run: give browser_capability a factory to have one for each")
+        self._taken = True
+
+    def give_back(self) -> None:
+        self._taken = False
+
+
+class _Loan(AbstractAsyncContextManager[Driver]):
+    def __init__(self, lease: _Lease, driver: Driver) -> None:
+        self._lease = lease
+        self._driver = driver
+
+    async def __aenter__(self) -> Driver:
+        self._lease.take()
+        return self._driver
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._lease.give_back()
+
+
+class _Teller:
+    """Tells the run's events of every act; what was typed is not in them."""
+
+    def __init__(self, context: BuildContext) -> None:
+        self._emit = context.emit
+
+    async def before(self, act: Act, target: Target | None, marks: Sequence[Mark]) -> Target | None:
+        return target
+
+    async def after(self, act: Act, receipt: Receipt) -> None:
+        await self._emit("act", content=event_line(act, receipt), args=event_args(act, receipt))
+
+
+class _Desk:
+    """What stands between a script's call and the verb: reading, leave, events, and the end of a lost browser."""
+
+    def __init__(self, browser: Browser, context: BuildContext, watcher: Watcher) -> None:
+        self._browser = browser
+        self._context = context
+        self._watcher = watcher
+
+    def primitive(self, name: str) -> Primitive:
+        return Primitive(self._call(name), exclusive=name != "sleep", untrusted=name != "sleep")
+
+    def _call(self, name: str) -> Call:
+        async def call(*values: Json) -> Json:
+            prepared = VERBS[name](self._browser, Arguments(name, values))
+            if name != "sleep":
+                await self._permit(name, prepared)
+            return as_json(await self._ending_if_lost(self._told(name, prepared, values)))
+
+        return call
+
+    async def observe(self) -> Observation:
+        return await self._ending_if_lost(self._watcher.observe())
+
+    async def _told(self, name: str, prepared: Prepared, values: Sequence[Json]) -> Any:
+        self._watcher.acted()
+        try:
+            result = await prepared.do()
+        except AgentLoopError as error:
+            reason = str(error).partition("\n")[0][:ERROR_LIMIT]
+            await self._context.emit(
+                "act", content=f"{name} failed: {reason}", args={"verb": name, "failed": type(error).__name__}
+            )
+            raise
+        if name in ("ask", "askMarks"):
+            await self._context.emit("screenshot", content=str(values[0]), args={"verb": name, "answer": result})
+        return result
+
+    async def _ending_if_lost(self, work: Awaitable[T]) -> T:
+        try:
+            return await work
+        except BrowserLost as error:
+            raise EndRun(Status.BROWSER_LOST, "", str(error)) from None
+
+    async def _permit(self, name: str, prepared: Prepared) -> None:
+        await self._permit_files(prepared.reads)
+        if self._context.policy is None:
+            return
+        call = ToolCall(
+            tool="browser",
+            args={"action": name, **prepared.asks},
+            scope=self._context.scope,
+            session_id=self._context.session_id,
+            run_id=self._context.run_id,
+        )
+        decision = await self._context.policy.check(call)
+        if not decision.allowed:
+            await self._ask(f"browser.{name}", decision.reason, Grant(kind="action", subject=f"browser.{name}"))
+
+    async def _permit_files(self, paths: Sequence[str]) -> None:
+        """A file of this machine leaves it only from the run's workspace, or when a person says so."""
+        for path in paths:
+            if not _lies_in(self._context.workspace, path):
+                reason = f"{path} is not in the workspace: to put it into a page needs a person's leave"
+                await self._ask("browser.upload", reason, Grant(kind="path", subject=path))
+
+    async def _ask(self, what: str, reason: str, grant: Grant) -> None:
+        ask = self._context.ask
+        if ask is None or not await ask(f"Allow {what}? {reason}", kind="confirm", grant=grant):
+            raise PolicyDenied(f"{what} was declined: {reason}")
+
+
+def _lies_in(folder: str | None, path: str) -> bool:
+    return folder is not None and Path(path).is_relative_to(Path(folder).resolve())
