@@ -28,7 +28,7 @@ _Font: TypeAlias = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 _LABEL_COST = 20.0
 _BOX_COST = 1.5
-_OWN_COST, _OWN_COST_IN_LARGE = 1.0, 0.2
+_OWN_COST, _OWN_COST_IN_LARGE = 1.0, 0.05
 # Small steps made labels of link rows jump about, so that one could not tell whose they were.
 _STEP_COST = 14.0
 _BOLD = 0.4
