@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import TypeAlias
 
+from agentloop.context.words import sections
 from agentloop.llm.base import FinishReason
 
 __all__ = ["Answer", "Empty", "Reply", "Script", "StreamFilter", "Truncated", "parse_reply"]
@@ -236,7 +235,5 @@ def _opening(line: str) -> _Opening | None:
     return _Opening(ticks=len(match["ticks"]), is_script=is_script, code=code)
 
 
-@cache
 def _words() -> Mapping[str, str]:
-    lines = files("agentloop.context").joinpath("prompts", "reply.md").read_text(encoding="utf-8").splitlines()
-    return dict(line.split(": ", 1) for line in lines if line)
+    return sections("reply.md")

@@ -29,6 +29,10 @@ DEFAULT_MODEL = "gpt-4o-mini"
 _ERROR_READ = 8192
 _ERROR_SHOWN = 2048
 _TAIL_S = 1.0
+_NO_MODEL = (
+    "no model is configured. Three ways on: set OPENAI_API_KEY; or run a local server and give its address in "
+    "OPENAI_BASE_URL or --llm-base-url; or see `make demo`, which needs neither."
+)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -86,9 +90,7 @@ class OpenAI:
         url = base_url or env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
         key = env.get("OPENAI_API_KEY", "").strip()
         if not key and urlsplit(url).hostname == urlsplit(DEFAULT_BASE_URL).hostname:
-            raise InvalidInput(
-                "no model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without a key"
-            )
+            raise InvalidInput(_NO_MODEL)
         return cls(
             base_url=url,
             api_key=key or None,
