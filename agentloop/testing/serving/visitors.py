@@ -41,12 +41,12 @@ class Visitors:
 
 
 VISITORS = web.AppKey("VISITORS", Visitors)
+_VISITOR = web.RequestKey("_VISITOR", str)
 
 
 def visitor_state(request: web.Request, kind: type[T]) -> T:
     """The `kind` that belongs to whoever sent `request`."""
-    visitor: str = request["visitor"]
-    return request.config_dict[VISITORS].state(visitor, kind)
+    return request.config_dict[VISITORS].state(request[_VISITOR], kind)
 
 
 @web.middleware
@@ -54,8 +54,17 @@ async def remember_visitor(request: web.Request, handler: Handler) -> web.Stream
     """Gives each request a visitor, and a new visitor a cookie."""
     known = request.cookies.get(_COOKIE, "")
     visitor = known if _ID.fullmatch(known) else secrets.token_urlsafe(12)
-    request["visitor"] = visitor
-    response = await handler(request)
-    if visitor != known and not response.prepared:
-        response.set_cookie(_COOKIE, visitor, httponly=True, samesite="Lax", path="/")
+    request[_VISITOR] = visitor
+    try:
+        response = await handler(request)
+    except web.HTTPException as answer:
+        _tell(answer, visitor, known)
+        raise
+    if not response.prepared:
+        _tell(response, visitor, known)
     return response
+
+
+def _tell(response: web.StreamResponse, visitor: str, known: str) -> None:
+    if visitor != known:
+        response.set_cookie(_COOKIE, visitor, httponly=True, samesite="Lax", path="/")
