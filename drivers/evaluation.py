@@ -45,7 +45,8 @@ async def _send(cdp: CDPSession, expression: str, *, seconds: float, repl: bool)
             },
         )
     except PlaywrightError as error:
-        if "Execution was terminated" in str(error):
+        # This is how the protocol reports that its own time-out ended the script.
+        if "Execution was terminated" in str(error) or "Internal error" in str(error):
             raise DriverTimeout(f"eval did not end within {seconds:g} s and was stopped") from None
         if any(words in str(error) for words in _NOT_JSON):
             raise DriverError("eval: the value cannot be written as JSON; return text, numbers or plain data") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,11 +41,15 @@ class FrameRecord:
 
 
 class FrameTree:
-    """Frames by id. One tree serves the page's session and those of its cross-site frames."""
+    """Frames by id. One tree serves the page's session and those of its cross-site frames.
+
+    `on_document` is called for each new document of the main frame.
+    """
 
     def __init__(self) -> None:
         self._frames: dict[str, FrameRecord] = {}
         self.main: FrameRecord | None = None
+        self.on_document: Callable[[], None] | None = None
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -102,11 +106,14 @@ class FrameTree:
         self._ensure(event["frameId"], event["parentFrameId"]).moved(session)
 
     def _on_navigated(self, session: CDPSession, event: dict[str, Any]) -> None:
-        self._navigated(session, event["frame"])
+        record = self._navigated(session, event["frame"])
+        if record is self.main and self.on_document is not None:
+            self.on_document()
 
     def _navigated(self, session: CDPSession, frame: dict[str, Any]) -> FrameRecord:
         record = self._ensure(frame["id"], frame.get("parentId"))
-        record.url = frame["url"] + frame.get("urlFragment", "")
+        # The browser's own error page stands for the address that could not be reached.
+        record.url = frame.get("unreachableUrl") or frame["url"] + frame.get("urlFragment", "")
         record.document = frame["loaderId"]
         record.moved(session)
         if record.parent is None:

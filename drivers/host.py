@@ -12,9 +12,14 @@ from typing import Any, Literal
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from agentloop.drivers.faults import first_line
 from agentloop.drivers.locate import BrowserBinary, find_browser
 from agentloop.drivers.playwright_driver import PlaywrightDriver
-from agentloop.errors import BrowserNotFound, Closed, DriverError, DriverTimeout, InvalidInput
+from agentloop.drivers.refusals import Refusals
+from agentloop.errors import BrowserLost, BrowserNotFound, Closed, DriverError, DriverTimeout, InvalidInput
+from agentloop.guard.network.base import OwnPorts
+from agentloop.guard.network.guard import Boundary
+from agentloop.guard.network.proxy import FilteringProxy, RefusingProxy
 
 __all__ = ["BrowserHost", "BrowserSandbox", "one_session"]
 
@@ -33,14 +38,24 @@ class BrowserHost:
     """A running browser in which sessions are opened; made by `BrowserHost.launch()`."""
 
     def __init__(
-        self, playwright: Playwright, *, binary: BrowserBinary, sandboxed: bool, headless: bool, slow_mo_ms: float
+        self,
+        playwright: Playwright,
+        nowhere: RefusingProxy,
+        *,
+        own_ports: OwnPorts,
+        binary: BrowserBinary,
+        sandboxed: bool,
+        headless: bool,
+        slow_mo_ms: float,
     ) -> None:
+        self.own_ports = own_ports
         self.binary = binary
         self.sandboxed = sandboxed
         self.version = ""
         self._headless = headless
         self._slow_mo_ms = slow_mo_ms
         self._playwright = playwright
+        self._nowhere = nowhere
         self._browser: Browser | None = None
         self._opening = asyncio.Lock()
         self._closed = False
@@ -54,17 +69,30 @@ class BrowserHost:
         browser_sandbox: BrowserSandbox = "auto",
         slow_mo_ms: float = 0,
         executable: str | None = None,
+        own_ports: OwnPorts | None = None,
     ) -> AsyncIterator[BrowserHost]:
         """Starts a browser for the block; it is closed at the end, within 5 s.
 
-        `browser_sandbox`: "auto" is on, and off for root, for whom Chromium has none. Raises `BrowserNotFound`
+        `browser_sandbox`: "auto" is on, and off for root, for whom Chromium has none. `own_ports` are those of
+        this process that pages must never reach. The browser itself is behind a proxy that refuses all:
+        only sessions reach anything. Raises `BrowserNotFound`
         when there is no browser or it cannot have the sandbox that was asked for, `DriverTimeout` after 30 s.
         """
         binary = _binary(executable, headed=not headless)
         sandboxed = _wants_sandbox(browser_sandbox)
+        ports = OwnPorts() if own_ports is None else own_ports
         async with AsyncExitStack() as stack:
             playwright = await _bounded_start(stack)
-            host = cls(playwright, binary=binary, sandboxed=sandboxed, headless=headless, slow_mo_ms=slow_mo_ms)
+            nowhere = await stack.enter_async_context(RefusingProxy(own_ports=ports))
+            host = cls(
+                playwright,
+                nowhere,
+                own_ports=ports,
+                binary=binary,
+                sandboxed=sandboxed,
+                headless=headless,
+                slow_mo_ms=slow_mo_ms,
+            )
             stack.push_async_callback(host.close)
             await host.browser()
             yield host
@@ -101,20 +129,42 @@ class BrowserHost:
         viewport: tuple[int, int] = (1280, 720),
         storage_state: bytes | None = None,
         locale: str = "en-US",
+        downloads: str | None = None,
     ) -> AsyncIterator[PlaywrightDriver]:
-        """A session of its own: cookies, cache and storage are shared with no other one."""
+        """A session of its own: cookies, cache and storage are shared with no other one.
+
+        It reaches what `allow` (patterns), `allow_private` and the origin of `start_url` open, by the rule of
+        `agentloop.guard.network`. Downloads are kept in the folder `downloads`, else they go with the session.
+        Raises `InvalidInput` for a pattern that a browser cannot be held to, `DriverTimeout`, `BrowserLost`.
+        """
+        boundary = Boundary(
+            allow=allow, start_url=start_url, allow_private=allow_private, own_ports=self.own_ports
+        ).for_browser()
+        refusals = Refusals()
+        async with FilteringProxy(boundary, on_decision=refusals) as proxy:
+            context = await self._context(
+                viewport={"width": viewport[0], "height": viewport[1]},
+                locale=locale,
+                service_workers="block",
+                proxy={"server": proxy.url, "username": proxy.username, "password": proxy.password},
+                storage_state=None if storage_state is None else _state(storage_state),
+            )
+            driver = PlaywrightDriver(context, boundary=boundary, refusals=refusals, downloads=downloads)
+            try:
+                await _opened(driver)
+                yield driver
+            finally:
+                await driver.close()
+
+    async def _context(self, **options: Any) -> BrowserContext:
         browser = await self.browser()
         try:
             async with asyncio.timeout(_OPEN_S):
-                context = await _new_context(browser, viewport=viewport, storage_state=storage_state, locale=locale)
+                return await browser.new_context(**options)
         except TimeoutError:
             raise DriverTimeout(f"a browser context was not opened within {_OPEN_S:g} s") from None
-        driver = PlaywrightDriver(context)
-        try:
-            await driver.open()
-            yield driver
-        finally:
-            await driver.close()
+        except PlaywrightError as error:
+            raise BrowserLost(f"the browser opened no context: {first_line(error)}") from None
 
     async def _start(self) -> Browser:
         try:
@@ -124,6 +174,7 @@ class BrowserHost:
                     headless=self._headless,
                     chromium_sandbox=self.sandboxed,
                     slow_mo=self._slow_mo_ms,
+                    proxy={"server": self._nowhere.url},
                     args=list(_ARGS),
                     handle_sigint=False,
                     handle_sigterm=False,
@@ -196,16 +247,13 @@ def _launch_error(error: PlaywrightError, binary: BrowserBinary) -> DriverError:
     return BrowserNotFound(f"{binary.path} did not start: {' '.join(lines[:3])[:400]}")
 
 
-async def _new_context(
-    browser: Browser, *, viewport: tuple[int, int], storage_state: bytes | None, locale: str
-) -> BrowserContext:
-    options: dict[str, Any] = {}
-    if storage_state is not None:
-        options["storage_state"] = _state(storage_state)
-    width, height = viewport
-    return await browser.new_context(
-        viewport={"width": width, "height": height}, locale=locale, service_workers="block", **options
-    )
+async def _opened(driver: PlaywrightDriver) -> None:
+    try:
+        await driver.open()
+    except TimeoutError:
+        raise DriverTimeout(f"a page was not opened within {_OPEN_S:g} s") from None
+    except PlaywrightError as error:
+        raise BrowserLost(f"the browser opened no page: {first_line(error)}") from None
 
 
 def _state(data: bytes) -> Any:

@@ -42,9 +42,10 @@ class PageSession:
     script never ends, and `Runtime.terminateExecution` is the only cure for such a page.
     """
 
-    def __init__(self, page: Page, tab: str) -> None:
+    def __init__(self, page: Page, number: int) -> None:
         self.page = page
-        self.tab = tab
+        self.number = number
+        self.tab = f"t{number}"
         self.tree = FrameTree()
         self.crashed = False
         self._cdp: CDPSession | None = None

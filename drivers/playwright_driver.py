@@ -1,26 +1,45 @@
-"""The driver for Chromium through Playwright: one browser context, all abilities."""
+"""The driver for Chromium through Playwright: one browser context, nearly all abilities."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Literal
 
-from playwright.async_api import BrowserContext, Locator
+from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-from agentloop.browser.base import Frame, MouseButton, PageScript
+from agentloop.browser.base import (
+    Dialog,
+    DialogAnswer,
+    Download,
+    Frame,
+    MouseButton,
+    PageScript,
+    Tab,
+    Watched,
+)
+from agentloop.browser.keys import KEY_EXAMPLES, chord
+from agentloop.browser.settle import SettleLimits
+from agentloop.drivers.act_watch import ActWatch, as_tab
 from agentloop.drivers.address import checked_address
-from agentloop.drivers.chords import chord, is_chord
+from agentloop.drivers.dialog_desk import DialogDesk
+from agentloop.drivers.download_shelf import DownloadShelf
+from agentloop.drivers.elements import first_match
 from agentloop.drivers.evaluation import evaluate
-from agentloop.drivers.faults import navigation_error, target_error, translated
-from agentloop.drivers.page_session import PageCrashed, PageGone, PageSession
+from agentloop.drivers.navigation import goto
+from agentloop.drivers.page_keeper import PageKeeper
+from agentloop.drivers.page_session import PageSession
 from agentloop.drivers.picture import take_picture
+from agentloop.drivers.refusals import Refusals
 from agentloop.drivers.tab_set import TabSet
 from agentloop.drivers.typing import send_keys
-from agentloop.errors import BrowserLost, Closed, DriverError, DriverTimeout, TargetError
+from agentloop.errors import InvalidInput, RequestRefused, TargetError, WorldError
+from agentloop.guard.network.guard import Boundary
 from agentloop.records import Json
 
 __all__ = ["PlaywrightDriver"]
@@ -30,291 +49,47 @@ _ACT_S = 5.0
 _WAIT_S = 30.0
 _READ_S = 5.0
 _PICTURE_S = 10.0
+_STATE_S = 10.0
 _OPEN_S = 30.0
 _CLOSE_S = 5.0
 _MARGIN_S = 1.0
 _DRAG_STEPS = 10
+_DOWNLOAD_BYTES = 256 * 1024 * 1024
+_CONTROLS = {"\r": "Enter", "\n": "Enter", "\t": "Tab", "\b": "Backspace", "\x1b": "Escape", "\x7f": "Delete"}
 
 
 class PlaywrightDriver:
-    """One session in a browser: made by `BrowserHost.driver()` or `PlaywrightDriver.launch()`."""
+    """One session in a browser: made by `BrowserHost.driver()` or `PlaywrightDriver.launch()`.
 
-    def __init__(self, context: BrowserContext) -> None:
-        self._context = context
-        self._tabs = TabSet(context, on_open=self._on_open)
-        self._closed = False
-        self._crashes = 0
+    Acts of the ten methods wait for what they cause by themselves, unless they happen inside `watch()`.
+    """
 
-    async def open(self) -> None:
-        """Opens the first page. Called once by whoever made the driver."""
-        async with asyncio.timeout(_OPEN_S):
-            await self._tabs.open()
-
-    async def close(self) -> None:
-        """Closes the context and all its pages, within 5 s. A second call does nothing."""
-        if self._closed:
-            return
-        self._closed = True
-        await self._tabs.stop()
-        try:
-            async with asyncio.timeout(_CLOSE_S):
-                await self._context.close()
-        except (TimeoutError, PlaywrightError):
-            pass  # the browser is gone, or goes with its host
-
-    # the ten methods ---------------------------------------------------------------------------------
-
-    async def navigate(self, url: str) -> None:
-        """Opens `url` and returns once its DOM is parsed."""
-        address = checked_address(url)
-        async with self._page(f"opening {address}", _GOTO_S + _MARGIN_S, fresh=True) as session:
-            await session.stop_scripts()
-            await self._goto(session, address)
-        self._crashes = 0
-
-    async def click(self, selector: str) -> None:
-        """Clicks the first match with trusted input."""
-        async with self._element(selector, "click", _ACT_S) as (element, timeout):
-            await element.click(timeout=timeout)
-
-    async def send_keys(self, selector: str, text: str) -> None:
-        """Types after what the field holds; dates, colours and ranges are set as a whole."""
-        async with self._element(selector, "send_keys", _ACT_S) as (element, timeout):
-            await send_keys(element, text, timeout=timeout)
-
-    async def wait_visible(self, selector: str) -> None:
-        """Returns when a match can be seen."""
-        async with self._page(f"waiting to see {selector!r}", _WAIT_S + _MARGIN_S) as session:
-            visible = session.page.locator(f"css={selector}").filter(visible=True).first
-            await visible.wait_for(state="attached", timeout=_WAIT_S * 1000)
-
-    async def wait_ready(self, selector: str) -> None:
-        """Returns when there is a match."""
-        async with self._page(f"waiting for {selector!r}", _WAIT_S + _MARGIN_S) as session:
-            await session.page.locator(f"css={selector}").first.wait_for(state="attached", timeout=_WAIT_S * 1000)
-
-    async def text(self, selector: str) -> str:
-        """The rendered text of the first match."""
-        async with self._element(selector, "text", _READ_S) as (element, timeout):
-            return await element.inner_text(timeout=timeout)
-
-    async def value(self, selector: str) -> str:
-        """The current value of the form control that matches first."""
-        async with self._element(selector, "value", _READ_S) as (element, timeout):
-            return await element.input_value(timeout=timeout)
-
-    async def eval(self, expression: str) -> Json:
-        """The JSON value of an expression in the page's main world."""
-        async with self._page("eval", _READ_S + _MARGIN_S) as session:
-            return await evaluate(session.cdp, expression, seconds=_READ_S)
-
-    async def key_event(self, text: str) -> None:
-        """Presses a named key or types `text` into whatever has the focus."""
-        async with self._page("key_event", _ACT_S) as session:
-            keyboard = session.page.keyboard
-            await (keyboard.press(chord(text)) if is_chord(text) else keyboard.type(text))
-
-    async def screenshot(self) -> bytes:
-        """The viewport as PNG."""
-        return await self.capture()
-
-    # Frames ------------------------------------------------------------------------------------------
-
-    async def frames(self) -> tuple[Frame, ...]:
-        """All frames of the active page, the main frame first."""
-        async with self._page("listing frames", _READ_S) as session:
-            return await session.frames()
-
-    async def run_script(self, frame: str, script: PageScript, argument: Json) -> Json:
-        """The JSON value of `script(argument)` in the frame's isolated world."""
-        async with self._page(script.name, _READ_S) as session:
-            return await session.run_script(frame, script, argument)
-
-    async def child_frame(self, frame: str, script: PageScript, argument: Json) -> str | None:
-        """The id of the frame inside the element that `script(argument)` returns."""
-        async with self._page(script.name, _READ_S) as session:
-            return await session.child_frame(frame, script, argument)
-
-    # Pointer -----------------------------------------------------------------------------------------
-
-    async def pointer_click(
-        self, x: float, y: float, *, button: MouseButton = "left", count: int = 1, modifiers: Sequence[str] = ()
-    ) -> None:
-        """Moves to the point and clicks there with trusted input."""
-        held = [chord(name) for name in modifiers]
-        async with self._page(f"click at {x:g}, {y:g}", _ACT_S) as session, _held(session, held):
-            await session.page.mouse.click(x, y, button=button, click_count=count)
-
-    async def pointer_move(self, x: float, y: float) -> None:
-        """Moves the pointer there."""
-        async with self._page(f"move to {x:g}, {y:g}", _ACT_S) as session:
-            await session.page.mouse.move(x, y)
-
-    async def pointer_drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """Drags from one point to another, in steps."""
-        async with self._page("drag", _ACT_S) as session:
-            mouse = session.page.mouse
-            await mouse.move(*start)
-            await mouse.down()
-            try:
-                await mouse.move(*end, steps=_DRAG_STEPS)
-            finally:
-                await mouse.up()
-
-    async def wheel(self, x: float, y: float, dx: float, dy: float) -> None:
-        """Turns the wheel over a point."""
-        async with self._page("wheel", _ACT_S) as session:
-            await session.page.mouse.move(x, y)
-            await session.page.mouse.wheel(dx, dy)
-
-    # Keys --------------------------------------------------------------------------------------------
-
-    async def press(self, keys: str) -> None:
-        """Presses one chord in whatever has the focus."""
-        pressed = chord(keys)
-        async with self._page(f"press {keys}", _ACT_S) as session:
-            await session.page.keyboard.press(pressed)
-
-    async def insert_text(self, text: str) -> None:
-        """Puts text in at the caret in one go."""
-        async with self._page("inserting text", _ACT_S) as session:
-            await session.page.keyboard.insert_text(text)
-
-    async def type_text(self, text: str) -> None:
-        """Types character by character with key events."""
-        async with self._page("typing", _ACT_S) as session:
-            await session.page.keyboard.type(text)
-
-    # Capture -----------------------------------------------------------------------------------------
-
-    async def capture(
+    def __init__(
         self,
+        context: BrowserContext,
         *,
-        clip: tuple[float, float, float, float] | None = None,
-        scale: float = 1.0,
-        format: Literal["png", "jpeg"] = "png",
-        full_page: bool = False,
-    ) -> bytes:
-        """A picture of the viewport, of a part of it, or of the whole page."""
-        async with self._page("screenshot", _PICTURE_S) as session:
-            return await take_picture(session.cdp, clip=clip, scale=scale, format=format, full_page=full_page)
-
-    # inside ------------------------------------------------------------------------------------------
-
-    def _on_open(self, session: PageSession) -> None:
-        pass
-
-    async def _goto(self, session: PageSession, url: str) -> None:
-        try:
-            await session.page.goto(url, wait_until="domcontentloaded", timeout=_GOTO_S * 1000)
-        except PlaywrightTimeout:
-            raise DriverTimeout(f"{url} did not load within {_GOTO_S:g} s") from None
-        except PlaywrightError as error:
-            if "net::" not in str(error):
-                raise
-            raise navigation_error(error, url) from None
-
-    @asynccontextmanager
-    async def _page(self, what: str, seconds: float, *, fresh: bool = False) -> AsyncIterator[PageSession]:
-        """The active page for one bounded call, and what to do when it dies or hangs in it.
-
-        `fresh` says that the call does not need what the page showed: a crashed page is replaced silently.
-        """
-        session = await self._active(what, fresh=fresh)
-        try:
-            async with session.bounded(what, seconds):
-                yield session
-        except PageCrashed:
-            raise await self._after_crash(session, what) from None
-        except PageGone:
-            raise await self._after_close(session, what) from None
-        except PlaywrightTimeout:
-            raise await self._after_timeout(session, f"{what} was not done in time") from None
-        except DriverTimeout as error:
-            raise await self._after_timeout(session, str(error)) from None
-        except PlaywrightError as error:
-            raise translated(error, what) from None
-
-    async def _active(self, what: str, *, fresh: bool) -> PageSession:
-        if self._closed:
-            raise Closed("the driver is closed")
-        if not self._connected:
-            raise BrowserLost(f"{what}: the browser is gone")
-        session = self._tabs.active
-        if session is None:
-            return await self._replace(None)
-        if session.crashed:
-            lost = await self._after_crash(session, what)
-            if not fresh or isinstance(lost, BrowserLost):
-                raise lost
-            return await self._active(what, fresh=False)
-        return session
-
-    @property
-    def _connected(self) -> bool:
-        browser = self._context.browser
-        return browser is not None and browser.is_connected()
-
-    async def _replace(self, session: PageSession | None) -> PageSession:
-        """An empty page in place of a dead one."""
-        try:
-            async with asyncio.timeout(_OPEN_S):
-                fresh = await self._tabs.open()
-        except (TimeoutError, PlaywrightError) as error:
-            raise BrowserLost(f"the browser no longer opens pages: {error}") from None
-        if session is not None:
-            try:
-                async with asyncio.timeout(_CLOSE_S):
-                    await self._tabs.close(session)
-            except (TimeoutError, PlaywrightError):
-                pass  # a dead page may refuse to close; it goes with its context
-        return fresh
-
-    async def _after_crash(self, session: PageSession, what: str) -> DriverError:
-        self._crashes += 1
-        if self._crashes > 1 or not self._connected:
-            return BrowserLost(f"{what}: the page crashed again right after it had been replaced")
-        await self._replace(session)
-        return DriverError(f"{what}: the page crashed and was replaced by an empty one; open an address to go on")
-
-    async def _after_close(self, session: PageSession, what: str) -> DriverError:
-        # The end of the pages is reported before the end of the browser.
-        for _ in range(10):
-            if not self._connected:
-                return BrowserLost(f"{what}: the browser died")
-            await asyncio.sleep(0.05)
-        if self._closed:
-            return BrowserLost(f"{what}: the driver was closed during the call")
-        if self._tabs.active is None:
-            await self._replace(None)
-        return DriverError(f"{what}: the page was closed meanwhile; another one is active now")
-
-    async def _after_timeout(self, session: PageSession, words: str) -> DriverError:
-        """A page that hangs is cured by stopping its scripts, else replaced."""
-        if await session.answers():
-            return DriverTimeout(words)
-        if await session.stop_scripts():
-            return DriverTimeout(f"{words}: a script of the page ran without end and was stopped")
-        if session.crashed:
-            return await self._after_crash(session, words)
-        await self._replace(session)
-        return DriverTimeout(f"{words}: the page did not answer any more and was replaced by an empty one")
-
-    @asynccontextmanager
-    async def _element(self, selector: str, verb: str, seconds: float) -> AsyncIterator[tuple[Locator, float]]:
-        """The first match of a selector and the time-out, in milliseconds, for a call on it."""
-        async with self._page(f"{verb} {selector!r}", seconds + _MARGIN_S) as session:
-            element = session.page.locator(f"css={selector}").first
-            try:
-                yield element, seconds * 1000
-            except PlaywrightTimeout as error:
-                if await session.answers() and not await element.count():
-                    raise TargetError(f"nothing matches {selector!r}", reason="missing") from None
-                raise target_error(error, selector) or error from None
-            except PlaywrightError as error:
-                if "Node is not" not in str(error):
-                    raise
-                raise TargetError(f"{selector!r} is no element that {verb} works on", reason="unfit") from None
+        boundary: Boundary,
+        refusals: Refusals,
+        downloads: str | None = None,
+        download_bytes: int = _DOWNLOAD_BYTES,
+        limits: SettleLimits | None = None,
+    ) -> None:
+        self._context = context
+        self._boundary = boundary
+        self._refusals = refusals
+        self._tabs = TabSet(context, on_open=self._on_open)
+        self._keeper = PageKeeper(context, self._tabs)
+        self._dialogs = DialogDesk(context)
+        self._downloads = DownloadShelf(folder=downloads, limit=download_bytes)
+        self._acts = ActWatch(
+            tabs=self._tabs,
+            dialogs=self._dialogs,
+            downloads=self._downloads,
+            refusals=refusals,
+            limits=limits or SettleLimits(),
+        )
+        self._recording: str | None = None
+        self._closed = False
 
     @classmethod
     def launch(
@@ -329,7 +104,10 @@ class PlaywrightDriver:
         slow_mo_ms: float = 0,
         storage_state: bytes | None = None,
     ) -> AbstractAsyncContextManager[PlaywrightDriver]:
-        """A browser of its own with one session in it; both are closed at the end of the block."""
+        """A browser of its own with one session in it; both are closed at the end of the block.
+
+        The arguments are those of `BrowserHost.launch` and `BrowserHost.driver`.
+        """
         from agentloop.drivers.host import one_session
 
         return one_session(
@@ -342,6 +120,292 @@ class PlaywrightDriver:
             slow_mo_ms=slow_mo_ms,
             storage_state=storage_state,
         )
+
+    async def open(self) -> None:
+        """Opens the first page. Called once, by whoever made the driver."""
+        async with asyncio.timeout(_OPEN_S):
+            await self._tabs.open()
+
+    async def close(self) -> None:
+        """Closes the context and all its pages, within 5 s. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._keeper.close()
+        await self._tabs.stop()
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await self._context.close()
+        except (TimeoutError, PlaywrightError):
+            pass  # the browser is gone, or goes with its host
+        await self._downloads.close()
+
+    # the ten methods ---------------------------------------------------------------------------------
+
+    async def navigate(self, url: str) -> None:
+        """Opens `url` and returns once its DOM is parsed and what it loads has settled."""
+        address = checked_address(url)
+        await self._ask_boundary(address)
+        bound = _GOTO_S + _MARGIN_S
+        async with self.watch(), self._keeper.page(f"opening {address}", bound, fresh=True) as session:
+            await session.stop_scripts()
+            await goto(session.page, address, refusals=self._refusals, seconds=_GOTO_S)
+        self._keeper.opened()
+
+    async def click(self, selector: str) -> None:
+        """Clicks the first match with trusted input."""
+        async with self.watch(), first_match(self._keeper, selector, "click", _ACT_S) as (element, timeout):
+            await element.click(timeout=timeout)
+
+    async def send_keys(self, selector: str, text: str) -> None:
+        """Types after what the field holds; dates, colours and ranges are set as a whole."""
+        async with self.watch(), first_match(self._keeper, selector, "send_keys", _ACT_S) as (element, timeout):
+            await send_keys(element, text, timeout=timeout)
+
+    async def wait_visible(self, selector: str) -> None:
+        """Returns when a match can be seen."""
+        async with self._keeper.page(f"waiting to see {selector!r}", _WAIT_S + _MARGIN_S) as session:
+            visible = session.page.locator(f"css={selector}").filter(visible=True).first
+            await visible.wait_for(state="attached", timeout=_WAIT_S * 1000)
+
+    async def wait_ready(self, selector: str) -> None:
+        """Returns when there is a match."""
+        async with self._keeper.page(f"waiting for {selector!r}", _WAIT_S + _MARGIN_S) as session:
+            await session.page.locator(f"css={selector}").first.wait_for(state="attached", timeout=_WAIT_S * 1000)
+
+    async def text(self, selector: str) -> str:
+        """The rendered text of the first match."""
+        async with first_match(self._keeper, selector, "text", _READ_S) as (element, timeout):
+            return await element.inner_text(timeout=timeout)
+
+    async def value(self, selector: str) -> str:
+        """The current value of the form control that matches first."""
+        async with first_match(self._keeper, selector, "value", _READ_S) as (element, timeout):
+            return await element.input_value(timeout=timeout)
+
+    async def eval(self, expression: str) -> Json:
+        """The JSON value of an expression in the page's main world."""
+        async with self._keeper.page("eval", _READ_S + _MARGIN_S) as session:
+            return await evaluate(session.cdp, expression, seconds=_READ_S)
+
+    async def key_event(self, text: str) -> None:
+        """Presses a named key or types `text` into whatever has the focus."""
+        name = _CONTROLS.get(text) or chord(text)
+        async with self.watch(), self._keeper.page("key_event", _ACT_S) as session:
+            # "left" is a word to type, "ArrowLeft" and "ctrl+a" are keys.
+            if name is not None and (name == text or text in _CONTROLS or "+" in text):
+                await session.page.keyboard.press(name)
+            else:
+                await session.page.keyboard.type(text)
+
+    async def screenshot(self) -> bytes:
+        """The viewport as PNG."""
+        return await self.capture()
+
+    # Frames ------------------------------------------------------------------------------------------
+
+    async def frames(self) -> tuple[Frame, ...]:
+        """All frames of the active page, the main frame first."""
+        async with self._keeper.page("listing frames", _READ_S) as session:
+            return await session.frames()
+
+    async def run_script(self, frame: str, script: PageScript, argument: Json) -> Json:
+        """The JSON value of `script(argument)` in the frame's isolated world."""
+        async with self._keeper.page(script.name, _READ_S) as session:
+            return await session.run_script(frame, script, argument)
+
+    async def child_frame(self, frame: str, script: PageScript, argument: Json) -> str | None:
+        """The id of the frame inside the element that `script(argument)` returns."""
+        async with self._keeper.page(script.name, _READ_S) as session:
+            return await session.child_frame(frame, script, argument)
+
+    # Pointer -----------------------------------------------------------------------------------------
+
+    async def pointer_click(
+        self, x: float, y: float, *, button: MouseButton = "left", count: int = 1, modifiers: Sequence[str] = ()
+    ) -> None:
+        """Moves to the point and clicks there with trusted input."""
+        held = [_key(name) for name in modifiers]
+        async with self._keeper.page(f"click at {x:g}, {y:g}", _ACT_S) as session, _held(session, held):
+            await session.page.mouse.click(x, y, button=button, click_count=count)
+
+    async def pointer_move(self, x: float, y: float) -> None:
+        """Moves the pointer there."""
+        async with self._keeper.page(f"move to {x:g}, {y:g}", _ACT_S) as session:
+            await session.page.mouse.move(x, y)
+
+    async def pointer_drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Drags from one point to another, in steps."""
+        async with self._keeper.page("drag", _ACT_S) as session:
+            mouse = session.page.mouse
+            await mouse.move(*start)
+            await mouse.down()
+            try:
+                await mouse.move(*end, steps=_DRAG_STEPS)
+            finally:
+                await mouse.up()
+
+    async def wheel(self, x: float, y: float, dx: float, dy: float) -> None:
+        """Turns the wheel over a point."""
+        async with self._keeper.page("wheel", _ACT_S) as session:
+            await session.page.mouse.move(x, y)
+            await session.page.mouse.wheel(dx, dy)
+
+    # Keys --------------------------------------------------------------------------------------------
+
+    async def press(self, keys: str) -> None:
+        """Presses one chord in whatever has the focus."""
+        name = _key(keys)
+        async with self._keeper.page(f"press {keys}", _ACT_S) as session:
+            await session.page.keyboard.press(name)
+
+    async def insert_text(self, text: str) -> None:
+        """Puts text in at the caret in one go."""
+        async with self._keeper.page("inserting text", _ACT_S) as session:
+            await session.page.keyboard.insert_text(text)
+
+    async def type_text(self, text: str) -> None:
+        """Types character by character with key events."""
+        async with self._keeper.page("typing", _ACT_S) as session:
+            await session.page.keyboard.type(text)
+
+    # Activity ----------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def watch(self) -> AsyncIterator[Watched]:
+        """Opened around an act; see `Activity.watch`. Inside of another watch it waits for nothing."""
+        if self._acts.watching:
+            yield Watched()
+            return
+        session = await self._keeper.active("watching")
+        async with self._acts.watch(session) as watched:
+            yield watched
+
+    # Tabs --------------------------------------------------------------------------------------------
+
+    async def tabs(self) -> tuple[Tab, ...]:
+        """Open tabs, oldest first; at most ten, a page that opens more finds them closed."""
+        active = await self._keeper.active("tabs")
+        await self._tabs.attached()
+        return tuple(await asyncio.gather(*(as_tab(session, active) for session in self._tabs.sessions)))
+
+    async def switch_tab(self, tab: str) -> None:
+        """Makes a tab the active one."""
+        session = self._tab(tab)
+        self._tabs.active = session
+        async with self._keeper.page(f"switching to tab {tab}", _ACT_S):
+            await session.page.bring_to_front()
+
+    async def close_tab(self, tab: str) -> None:
+        """Closes a tab; the last one left is replaced by an empty page."""
+        await self._keeper.discard(self._tab(tab))
+        await self._keeper.active("closing a tab")
+
+    # Dialogs, downloads, files -----------------------------------------------------------------------
+
+    async def dialogs(self) -> tuple[Dialog, ...]:
+        """Dialogs of this session, oldest first, the newest 100."""
+        return self._dialogs.seen()
+
+    async def on_dialog(self, answer: DialogAnswer | None) -> None:
+        """How to answer from now on; pages that ask whether to leave are always left."""
+        self._dialogs.answer = answer
+
+    async def downloads(self) -> tuple[Download, ...]:
+        """Downloads of this session, oldest first."""
+        return self._downloads.seen()
+
+    async def wait_download(self, download: str) -> Download:
+        """The download once it has ended."""
+        return await self._downloads.wait(download)
+
+    @asynccontextmanager
+    async def choose_files(self, paths: Sequence[str]) -> AsyncIterator[None]:
+        """Answers the file chooser that opens inside the block."""
+        if missing := [path for path in paths if not Path(path).is_file()]:  # noqa: ASYNC240 - one stat
+            raise InvalidInput(f"no such file: {', '.join(missing)}")
+        session = await self._keeper.active("choosing files")
+        try:
+            async with session.page.expect_file_chooser(timeout=_ACT_S * 1000) as opening:
+                yield
+            chooser = await opening.value
+        except PlaywrightTimeout:
+            raise TargetError("that opened no file chooser", reason="unfit") from None
+        if len(paths) > 1 and not chooser.is_multiple():
+            raise TargetError("the page takes one file only", reason="unfit")
+        async with self._keeper.page("choosing files", _ACT_S):
+            await chooser.set_files(list(paths))
+
+    # StorageState, Capture, Recorder -----------------------------------------------------------------
+
+    async def storage_state(self) -> bytes:
+        """Cookies, local storage and IndexedDB, as JSON for `BrowserHost.driver(storage_state=…)`."""
+        async with self._keeper.page("storage state", _STATE_S):
+            return json.dumps(await self._context.storage_state(indexed_db=True)).encode()
+
+    async def capture(
+        self,
+        *,
+        clip: tuple[float, float, float, float] | None = None,
+        scale: float = 1.0,
+        format: Literal["png", "jpeg"] = "png",
+        full_page: bool = False,
+    ) -> bytes:
+        """A picture of the viewport, of a part of it, or of the whole page."""
+        async with self._keeper.page("screenshot", _PICTURE_S) as session:
+            return await take_picture(session.cdp, clip=clip, scale=scale, format=format, full_page=full_page)
+
+    async def start_recording(self, folder: str, *, trace: bool = False) -> None:
+        """Begins a Playwright trace, the only recording there is so far."""
+        if not trace:
+            raise InvalidInput("this driver records traces only: start_recording(folder, trace=True)")
+        if self._recording is not None:
+            raise InvalidInput("a recording is on already; stop_recording() first")
+        async with self._keeper.page("start of the trace", _STATE_S):
+            await self._context.tracing.start(screenshots=True, snapshots=True)
+        self._recording = folder
+
+    async def stop_recording(self) -> tuple[str, ...]:
+        """Ends it and returns the path of the trace."""
+        if self._recording is None:
+            return ()
+        path = str(Path(self._recording) / "trace.zip")
+        self._recording = None
+        async with self._keeper.page("end of the trace", _OPEN_S):
+            await self._context.tracing.stop(path=path)
+        return (path,)
+
+    # inside ------------------------------------------------------------------------------------------
+
+    def _on_open(self, session: PageSession) -> None:
+        self._acts.follow(session)
+        self._downloads.watch(session.page)
+
+    async def _ask_boundary(self, address: str) -> None:
+        """Only for the better message: the proxy decides, at the moment of the request."""
+        if address == "about:blank":
+            return
+        try:
+            await self._boundary.resolve_url(address)
+        except RequestRefused:
+            raise
+        except WorldError:
+            pass  # what cannot be resolved now the browser reports
+
+    def _tab(self, tab: str) -> PageSession:
+        session = self._tabs.find(tab)
+        if session is None:
+            raise InvalidInput(
+                f"there is no tab {tab!r}; open are {', '.join(each.tab for each in self._tabs.sessions)}"
+            )
+        return session
+
+
+def _key(keys: str) -> str:
+    name = _CONTROLS.get(keys) or chord(keys)
+    if name is None:
+        raise InvalidInput(f"{keys!r} is no key; keys are {KEY_EXAMPLES}")
+    return name
 
 
 @asynccontextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from itertools import count
 
 from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as PlaywrightError
@@ -18,7 +17,7 @@ _ATTACH_S = 10.0
 
 
 class TabSet:
-    """Open pages, oldest first. `on_open` is told of each before anything happens in it."""
+    """Open pages, oldest first. `on_open` is told of each before anything happens in it; `born` counts them."""
 
     def __init__(self, context: BrowserContext, *, on_open: Callable[[PageSession], None]) -> None:
         self.sessions: list[PageSession] = []
@@ -26,7 +25,7 @@ class TabSet:
         self.surplus = 0
         self._context = context
         self._on_open = on_open
-        self._numbers = count(1)
+        self.born = 0
         self._attaching: dict[Page, asyncio.Task[None]] = {}
         context.on("page", self._on_page)
 
@@ -67,7 +66,8 @@ class TabSet:
             self.surplus += 1
             self._attaching[page] = asyncio.create_task(self._refuse(page))
             return
-        session = PageSession(page, f"t{next(self._numbers)}")
+        self.born += 1
+        session = PageSession(page, self.born)
         page.on("close", lambda _: self._remove(session))
         self._on_open(session)
         self._attaching[page] = asyncio.create_task(self._attach(session))
@@ -78,7 +78,7 @@ class TabSet:
                 await session.attach()
             if not session.page.is_closed():
                 self.sessions.append(session)
-                self.sessions.sort(key=lambda known: int(known.tab[1:]))
+                self.sessions.sort(key=lambda known: known.number)
         except (PlaywrightError, TimeoutError):
             await self._refuse(session.page)
         finally:

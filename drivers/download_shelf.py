@@ -1,0 +1,151 @@
+"""Files the pages gave: kept in a folder of the session's own, under names that cannot lead out of it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import tempfile
+from collections.abc import Coroutine
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from playwright.async_api import Download as PlaywrightDownload
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page
+
+from agentloop.browser.base import Download
+from agentloop.errors import DriverTimeout, InvalidInput
+
+__all__ = ["DownloadShelf"]
+
+_WAIT_S = 30.0
+_RUN_S = 600.0
+_KEPT = 100
+_NAME_LENGTH = 120
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f<>:\"|?*]")
+
+
+@dataclass
+class _Entry:
+    download: Download
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class DownloadShelf:
+    """One session's downloads. Without `folder` they go into a temporary one, deleted by `close()`.
+
+    A file above `limit` bytes is thrown away, its state is too_large; so is one that takes above ten
+    minutes, its state is failed. After 100 downloads further ones are refused.
+    """
+
+    def __init__(self, *, folder: str | None, limit: int) -> None:
+        self.total = 0
+        self._given = folder
+        self._limit = limit
+        self._folder: Path | None = None
+        self._entries: dict[str, _Entry] = {}
+        self._numbers = count(1)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def watch(self, page: Page) -> None:
+        """Takes what this page gives."""
+        page.on("download", self._on_download)
+
+    def seen(self, *, after: int = 0) -> tuple[Download, ...]:
+        """Downloads, oldest first, without the first `after` of the session."""
+        return tuple(entry.download for entry in list(self._entries.values())[after:])
+
+    async def wait(self, download: str) -> Download:
+        """The download once it has ended. Raises `InvalidInput` for an unknown id, `DriverTimeout` after 30 s."""
+        entry = self._entries.get(download)
+        if entry is None:
+            raise InvalidInput(f"there is no download {download!r}; downloads() lists them")
+        try:
+            async with asyncio.timeout(_WAIT_S):
+                await entry.done.wait()
+        except TimeoutError:
+            raise DriverTimeout(f"the download {entry.download.name!r} is not done after {_WAIT_S:g} s") from None
+        return entry.download
+
+    async def close(self) -> None:
+        """Ends what runs and deletes what nobody asked to keep."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._given is None and self._folder is not None:
+            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+    def _on_download(self, download: PlaywrightDownload) -> None:
+        self.total += 1
+        if len(self._entries) >= _KEPT:
+            self._start(_cancel(download))
+            return
+        identifier = f"d{next(self._numbers)}"
+        entry = _Entry(
+            Download(id=identifier, name=_bare_name(download.suggested_filename), url=download.url, state="running")
+        )
+        self._entries[identifier] = entry
+        self._start(self._take(entry, download))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _take(self, entry: _Entry, download: PlaywrightDownload) -> None:
+        try:
+            async with asyncio.timeout(_RUN_S):
+                source = Path(await download.path())
+            entry.download = await asyncio.to_thread(self._keep, entry.download, source)
+            await download.delete()
+        except TimeoutError:
+            entry.download = replace(entry.download, state="failed")
+            await _cancel(download)
+        except (PlaywrightError, OSError):
+            if entry.download.state == "running":
+                entry.download = replace(entry.download, state="failed")
+        finally:
+            entry.done.set()
+
+    def _keep(self, download: Download, source: Path) -> Download:
+        size = source.stat().st_size
+        if size > self._limit:
+            return replace(download, state="too_large", size=size)
+        folder = self._own_folder()
+        target = _free(folder, download.name)
+        if target.resolve().parent != folder.resolve():
+            return replace(download, state="failed", size=size)
+        shutil.copyfile(source, target)
+        return replace(download, state="done", size=size, path=str(target))
+
+    def _own_folder(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(self._given or tempfile.mkdtemp(prefix="agentloop-downloads-"))
+            self._folder.mkdir(parents=True, exist_ok=True)
+        return self._folder
+
+
+async def _cancel(download: PlaywrightDownload) -> None:
+    try:
+        await download.cancel()
+    except PlaywrightError:
+        pass  # it ended meanwhile
+
+
+def _bare_name(suggested: str) -> str:
+    name = PurePosixPath(suggested.replace("\\", "/")).name
+    name = _UNSAFE.sub("_", name).strip(" .")[-_NAME_LENGTH:]
+    return name or "download"
+
+
+def _free(folder: Path, name: str) -> Path:
+    """A path in the folder that is not taken: "a.txt", "a (2).txt", …"""
+    stem, dot, suffix = name.partition(".")
+    for number in count(1):
+        path = folder / (name if number == 1 else f"{stem} ({number}){dot}{suffix}")
+        if not path.exists() and not path.is_symlink():
+            return path
+    raise AssertionError("unreachable")
