@@ -41,7 +41,7 @@ _HITS = web.AppKey("_HITS", deque[str])
 
 @dataclass(frozen=True)
 class Site:
-    """A server that is running. `hits` holds the newest 10,000 requests as "METHOD path"."""
+    """A server that is running; `url` has no slash at its end. `hits` holds the newest 10,000 requests as "METHOD path"."""
 
     url: str
     hits: deque[str] = field(default_factory=lambda: deque(maxlen=10_000))
@@ -67,7 +67,7 @@ async def serve_site(*, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator
     try:
         await web.TCPSite(runner, host, port).start()
         bound = runner.addresses[0]
-        yield Site(f"http://{host}:{bound[1]}/", hits)
+        yield Site(f"http://{host}:{bound[1]}", hits)
     finally:
         await runner.cleanup()
 

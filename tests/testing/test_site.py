@@ -179,7 +179,7 @@ async def test_the_other_host_answers_every_vector(site: Site, visitor: httpx.As
     for vector, kind in kinds.items():
         answer = await visitor.post(f"/hostile/reach/{vector}")
         assert answer.headers["Content-Type"].startswith(kind)
-    async with aiohttp.ClientSession() as session, session.ws_connect(f"{site.url}hostile/reach/socket") as socket:
+    async with aiohttp.ClientSession() as session, session.ws_connect(f"{site.url}/hostile/reach/socket") as socket:
         assert (await socket.receive()).type == aiohttp.WSMsgType.CLOSE
     assert "GET /hostile/reach/socket" in site.hits
 
@@ -188,7 +188,7 @@ async def test_two_servers_keep_apart() -> None:
     async with serve_site() as one, serve_site(host="127.0.0.2") as two:
         assert one.url != two.url
         async with httpx.AsyncClient(trust_env=False) as client:
-            await client.get(f"{two.url}hostile/reach/img")
+            await client.get(f"{two.url}/hostile/reach/img")
         assert not one.hits
         assert list(two.hits) == ["GET /hostile/reach/img"]
 
@@ -227,7 +227,7 @@ async def test_the_command_prints_its_address_and_ends_on_a_signal(number: signa
     try:
         url = (await asyncio.wait_for(process.stdout.readline(), 30)).decode().strip()
         async with httpx.AsyncClient(trust_env=False) as client:
-            assert (await client.get(f"{url}shop/")).status_code == 200
+            assert (await client.get(f"{url}/shop/")).status_code == 200
         process.send_signal(number)
         _, errors = await asyncio.wait_for(process.communicate(), 10)
         assert (process.returncode, errors) == (0, b"")
