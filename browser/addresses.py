@@ -11,7 +11,11 @@ __all__ = ["absolute_address"]
 
 
 def absolute_address(url: str, base: str) -> str:
-    """`url` as a browser needs it: one that begins with / ? # or . belongs to `base`, one without a scheme is https."""
+    """`url` as a browser needs it: one that begins with / ? # or . belongs to `base`.
+
+    One without a scheme is https, or http on this machine. Raises `InvalidInput` for an empty one, and for a
+    path while no site is open.
+    """
     url = url.strip()
     if not url:
         raise InvalidInput("goto: url is required")
@@ -22,4 +26,6 @@ def absolute_address(url: str, base: str) -> str:
     if url.startswith("//"):
         return f"https:{url}"
     # "localhost:8080/x" has no scheme although a colon follows a word.
-    return url if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", url) else f"https://{url}"
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", url):
+        return url
+    return f"http://{url}" if re.match(r"(localhost|127\.[\d.]+)\b", url) else f"https://{url}"

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
+from agentloop.artifacts.base import Artifacts
 from agentloop.browser.acting import Acting, Call, Done
 from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import (
     ActObserver,
-    Dialog,
-    DialogAnswer,
-    Dialogs,
-    Download,
-    Downloads,
     Driver,
     Files,
     Mark,
     Pointer,
     Receipt,
-    Tab,
-    Tabs,
     Target,
     Vision,
 )
@@ -32,21 +26,20 @@ from agentloop.browser.keys import chord
 from agentloop.browser.listing import Aim, select_marks
 from agentloop.browser.look import Look
 from agentloop.browser.marks import Marks
-from agentloop.browser.page import address, evaluate, has_text, markdown, title, until, url_matches
+from agentloop.browser.page import address, evaluate
+from agentloop.browser.surroundings import Surroundings
 from agentloop.browser.targets import bearers
-from agentloop.errors import DriverTimeout, InvalidInput
+from agentloop.errors import InvalidInput
 from agentloop.records import Json
 
 __all__ = ["Browser"]
 
 AnyTarget: TypeAlias = Target | Mark
 
-WAIT_S = 30.0
-SLEEP_LIMIT_S = 30.0
 LOOK_CHARS = 6_000
 
 
-class Browser:
+class Browser(Surroundings):
     """One session's page, driven by marks.
 
     Every verb that acts takes a target: a mark's number, its name and number as a pair, a CSS selector, the
@@ -54,7 +47,7 @@ class Browser:
     trusted input, waits for what that caused and returns a `Receipt`. Raises `TargetError` when the target is
     not so (nothing was done then), `InvalidInput` for what the driver lacks, `DriverTimeout`, `RequestRefused`.
     `prefix` is how scripts call the verbs ("" or "browser."); without `hints` errors do not list the page anew;
-    paths of files to upload begin at `folder`.
+    paths of files to upload begin at `folder`; pictures asked about are kept in `artifacts`.
     The driver stays its opener's to close.
     """
 
@@ -64,12 +57,15 @@ class Browser:
         *,
         vision: Vision | None = None,
         observers: Sequence[ActObserver] = (),
+        artifacts: Artifacts | None = None,
         prefix: str = "",
         hints: bool = True,
         folder: str | None = None,
     ) -> None:
         self.driver = driver
         self.vision = vision
+        self._artifacts = artifacts
+        self._asked = 0
         self.folder = os.path.realpath(folder or os.curdir)
         self.marks = Marks(driver)
         self._acting = Acting(driver, self.marks, observers, prefix=prefix, hints=hints)
@@ -112,14 +108,6 @@ class Browser:
             await self.driver.eval(f"void setTimeout(() => {step}, 0)")
 
         return await self._acting.on_page(Call(verb=verb), deed)
-
-    async def url(self) -> str:
-        """The address of the page."""
-        return await address(self.driver)
-
-    async def title(self) -> str:
-        """The title of the page."""
-        return await title(self.driver)
 
     # Mouse and keyboard
 
@@ -288,10 +276,6 @@ class Browser:
         self._acting.page_listed()
         return look
 
-    async def markdown(self) -> str:
-        """The page's rendered text as Markdown."""
-        return await markdown(self.driver)
-
     async def text(self, target: AnyTarget) -> str:
         """The rendered text of an element, however long."""
         if isinstance(target, str) and not await self._named(target):
@@ -305,18 +289,22 @@ class Browser:
         _, aim = await self._acting.aim(target)
         return (await self.marks.state(aim)).value or ""
 
-    async def eval(self, expression: str) -> Json:
-        """The JSON value of a JavaScript expression in the page's own world."""
-        return await self.driver.eval(expression)
-
     async def ask(self, question: str) -> str:
         """An image model's answer about a picture of the page."""
-        return await self._vision("ask")(await self.driver.screenshot(), question)
+        return await self._answer("ask", self.driver.screenshot, question)
 
     async def ask_marks(self, question: str) -> str:
         """The same about a picture with the marks' numbers drawn in."""
-        vision = self._vision("askMarks")
-        return await vision(await self.picture(), question)
+        return await self._answer("askMarks", self.picture, question)
+
+    async def _answer(self, verb: str, take: Callable[[], Awaitable[bytes]], question: str) -> str:
+        if self.vision is None:
+            raise InvalidInput(f"{verb}: no model that sees pictures is set: give Browser a vision")
+        image = await take()
+        self._asked += 1
+        if self._artifacts is not None:
+            await self._artifacts.write(f"ask-{self._asked:03d}.png", image)
+        return await self.vision(image, question)
 
     async def picture(self, marks: Sequence[Mark] | None = None) -> bytes:
         """A PNG of the page with marks drawn in, by default all of them, listed anew."""
@@ -326,77 +314,6 @@ class Browser:
         drawn = await self._acting.list() if marks is None else marks
         image = await self.driver.screenshot()
         return await asyncio.to_thread(draw, image, drawn)
-
-    def _vision(self, verb: str) -> Vision:
-        if self.vision is None:
-            raise InvalidInput(f"{verb}: no model that sees pictures is set: give Browser a vision")
-        return self.vision
-
-    # Tabs, dialogs, downloads
-
-    async def tabs(self) -> tuple[Tab, ...]:
-        """Open tabs, oldest first; acts go to the active one."""
-        return await ability(self.driver, Tabs, "tabs").tabs()
-
-    async def switch_tab(self, tab: str) -> None:
-        """Makes a tab the active one."""
-        await ability(self.driver, Tabs, "switchTab").switch_tab(tab)
-        self._acting.page_changed("switchTab")
-
-    async def close_tab(self, tab: str | None = None) -> None:
-        """Closes a tab, the active one if none is named."""
-        tabs = ability(self.driver, Tabs, "closeTab")
-        if tab is None:
-            tab = next(each.id for each in await tabs.tabs() if each.active)
-        await tabs.close_tab(tab)
-        self._acting.page_changed("closeTab")
-
-    async def dialogs(self) -> tuple[Dialog, ...]:
-        """Dialogs so far, oldest first; each was answered at once."""
-        return await ability(self.driver, Dialogs, "dialogs").dialogs()
-
-    async def on_dialog(self, answer: DialogAnswer | None) -> None:
-        """How to answer dialogs from now on; None returns to the default."""
-        await ability(self.driver, Dialogs, "onDialog").on_dialog(answer)
-
-    async def downloads(self) -> tuple[Download, ...]:
-        """Files the pages gave, oldest first."""
-        return await ability(self.driver, Downloads, "downloads").downloads()
-
-    # Waiting
-
-    async def wait_visible(self, selector: str, *, timeout: float = WAIT_S) -> None:
-        """Returns when an element matches and can be seen. `timeout` in seconds; raises `DriverTimeout`."""
-        await _within(timeout, self.driver.wait_visible(selector), f"{selector} to be seen")
-
-    async def wait_ready(self, selector: str, *, timeout: float = WAIT_S) -> None:
-        """Returns when an element matches."""
-        await _within(timeout, self.driver.wait_ready(selector), f"{selector}")
-
-    async def wait_text(self, text: str, *, timeout: float = WAIT_S) -> None:
-        """Returns when `text` stands on the page or in a frame of it."""
-        await until(lambda: has_text(self.driver, text), timeout=timeout, what=f"the text {text!r}")
-
-    async def wait_url(self, part: str, *, timeout: float = WAIT_S) -> str:
-        """Returns the address once it contains `part`; a * in it stands for anything."""
-
-        async def check() -> bool:
-            return url_matches(await address(self.driver), part)
-
-        await until(check, timeout=timeout, what=f"an address with {part!r}")
-        return await address(self.driver)
-
-    async def sleep(self, ms: float) -> None:
-        """Waits, 30 s at most."""
-        await asyncio.sleep(min(max(ms, 0) / 1000, SLEEP_LIMIT_S))
-
-
-async def _within(timeout: float, waiting: Awaitable[None], what: str) -> None:
-    try:
-        async with asyncio.timeout(timeout):
-            await waiting
-    except TimeoutError:
-        raise DriverTimeout(f"{what} did not come within {timeout:g} s") from None
 
 
 def _scrolled(moved: Sequence[float] | None) -> Done:

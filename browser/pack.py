@@ -99,6 +99,7 @@ def browser_capability(
                 driver,
                 vision=_metered(vision, context),
                 observers=(*observers, _Teller(context)),
+                artifacts=context.artifacts,
                 prefix="" if globals else "browser.",
                 hints=not observe,
                 folder=context.workspace,
