@@ -92,23 +92,38 @@ function coverOf(target) {
   return hitAt(view, x, y) || deepest(document, ...toTop(view, x, y));
 }
 
+// Two frames painted: only then does the browser send clicks to where a frame of another process has moved.
+const painted = () =>
+  new Promise((done) => {
+    setTimeout(done, 150); // a page in the background paints nothing
+    requestAnimationFrame(() => requestAnimationFrame(done));
+  });
+
 // Carries a point of a frame's window to this one, if nothing here lies over the frame at that point.
-function through({ key, x, y, scroll = true }) {
+// `moved`: the frame has just scrolled, which may scroll this window too, a little later.
+async function through({ key, x, y, moved = false }) {
   const element = elementOf(key);
   if (!element) return { state: "gone", token };
-  for (const block of scroll ? SCROLL_BLOCKS : [null]) {
-    if (block) bringIntoView(element, block);
-    const outer = viewOf(element);
-    const origin = outer && frameOrigin(element);
-    if (!outer || !isRendered(element)) continue;
-    const px = origin.x + x * origin.k;
-    const py = origin.y + y * origin.k;
-    if (hitAt(outer, px, py) === element) {
-      const [tx, ty] = toTop(outer, px, py);
-      return { state: "ok", x: tx, y: ty, scrolled: block !== null, token };
+  if (moved) await painted();
+  for (const block of SCROLL_BLOCKS) {
+    if (block) {
+      bringIntoView(element, block);
+      await painted();
     }
+    const point = carried(element, x, y);
+    if (point) return { state: "ok", x: point[0], y: point[1], scrolled: block !== null, token };
   }
   return { state: "covered", by: describe(coverOf(element)), token };
+}
+
+function carried(element, x, y) {
+  forgetLayout();
+  const outer = viewOf(element);
+  if (!outer || !isRendered(element)) return null;
+  const origin = frameOrigin(element);
+  const px = origin.x + x * origin.k;
+  const py = origin.y + y * origin.k;
+  return hitAt(outer, px, py) === element ? toTop(outer, px, py) : null;
 }
 
 // For each point of a frame's window, in its own coordinates: does this window let a click through to it?

@@ -163,7 +163,7 @@ class Marks:
         inner = frame
         while inner in self._parents:
             inner, holder = self._parents[inner]
-            answer = await self._run(inner, {"op": "through", "key": holder, "x": x, "y": y})
+            answer = await self._run(inner, {"op": "through", "key": holder, "x": x, "y": y, "moved": scrolled})
             if answer["state"] != "ok":
                 raise _refusal(mark, answer)
             x, y, scrolled = answer["x"], answer["y"], scrolled or answer["scrolled"]
