@@ -41,7 +41,10 @@ _HITS = web.AppKey("_HITS", deque[str])
 
 @dataclass(frozen=True)
 class Site:
-    """A server that is running; `url` has no slash at its end. `hits` holds the newest 10,000 requests as "METHOD path"."""
+    """A server that is running.
+
+    `url` has no slash at its end; `hits` holds the newest 10,000 requests as "METHOD path".
+    """
 
     url: str
     hits: deque[str] = field(default_factory=lambda: deque(maxlen=10_000))
