@@ -21,7 +21,7 @@ MUST_HAVE = (
     "agentloop/browser/browser.d.ts",
     "agentloop/drivers/playwright_driver.py",
     "agentloop/context/prompts/feedback.md",
-    "agentloop/sandbox/inside/prelude.js",
+    "agentloop/sandbox/inside/child.py",
     "agentloop/testing/store_contract.py",
 )
 READ_ONE = """
@@ -35,8 +35,8 @@ assert say("empty")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of the checkout, built in a copy of it: a build writes beside what it reads."""
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what a wheel is built from: a build writes beside what it reads."""
     copy = tmp_path_factory.mktemp("source")
     for name in SOURCE:
         if (ROOT / name).is_dir():
@@ -44,10 +44,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=ignored)
         else:
             shutil.copy(ROOT / name, copy / name)
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(copy / "dist"), str(copy)]
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)]
     run = subprocess.run(build, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
-    (built,) = (copy / "dist").glob("*.whl")
+    (built,) = out.glob("*.whl")
     return built
 
 
@@ -57,24 +63,24 @@ def names(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def expected() -> set[str]:
+def expected(source: Path) -> set[str]:
     """Files of the package by their place in a wheel, the linked folders under their links."""
     places = {
-        "agentloop": ROOT / "agentloop",
-        "agentloop/browser": ROOT / "browser",
-        "agentloop/drivers": ROOT / "drivers",
-        "agentloop/testing/sites": ROOT / "fixtures" / "sites",
+        "agentloop": source / "agentloop",
+        "agentloop/browser": source / "browser",
+        "agentloop/drivers": source / "drivers",
+        "agentloop/testing/sites": source / "fixtures" / "sites",
     }
     return {
         f"{place}/{path.relative_to(folder).as_posix()}"
         for place, folder in places.items()
         for path in folder.rglob("*")
-        if path.is_file() and path.suffix in SHIPPED and "__pycache__" not in path.parts
+        if path.is_file() and path.suffix in SHIPPED
     }
 
 
-def test_every_file_of_the_package_is_in(names: set[str]) -> None:
-    assert sorted(expected() - names) == []
+def test_every_file_of_the_package_is_in(source: Path, names: set[str]) -> None:
+    assert sorted(expected(source) - names) == []
     assert sorted(set(MUST_HAVE) - names) == []
 
 
