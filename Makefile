@@ -36,7 +36,7 @@ demo: browser  ## A shop, a real browser, recorded replies: no key needed
 	@$(BIN)/python -m agentloop.testing.demo
 
 test: venv browser lint  ## Lint, then every test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 	$(BIN)/python -m pytest -o addopts="-ra --strict-config --strict-markers --import-mode=importlib" tests/sync_browser
 
 # The engine's first module, in an environment of its own: both bind the same names.
