@@ -28,6 +28,8 @@ _TITLE_S = 1.0
 class _Before:
     url: str
     born: int
+    arrived: int
+    windows: int
     dialogs: int
     downloads: int
     at: float
@@ -64,6 +66,7 @@ class ActWatch:
         try:
             yield watched
             settled = await settle.wait()
+            await self._tabs.expect(before.arrived + session.tree.windows - before.windows)
             opened = await self._opened(before.born)
         finally:
             self.watching = False
@@ -79,6 +82,8 @@ class ActWatch:
         return _Before(
             url=_address(session),
             born=self._tabs.born,
+            arrived=self._tabs.arrived,
+            windows=session.tree.windows,
             dialogs=self._dialogs.total,
             downloads=self._downloads.total,
             at=self._refusals.now(),

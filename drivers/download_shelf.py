@@ -1,11 +1,10 @@
-"""Files the pages gave: kept in a folder of the session's own, under names that cannot lead out of it."""
+"""Files the pages gave: kept in a folder under names that cannot lead out of it, or until the session ends."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import shutil
-import tempfile
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -35,7 +34,8 @@ class _Entry:
 
 
 class DownloadShelf:
-    """One session's downloads. Without `folder` they go into a temporary one, deleted by `close()`.
+    """One session's downloads. Without `folder` they stay where the browser put them and go with its context,
+    also when this process is killed.
 
     A file above `limit` bytes is thrown away, its state is too_large; so is one that takes above ten
     minutes, its state is failed. After 100 downloads further ones are refused.
@@ -43,9 +43,8 @@ class DownloadShelf:
 
     def __init__(self, *, folder: str | None, limit: int) -> None:
         self.total = 0
-        self._given = folder
+        self._folder = None if folder is None else Path(folder)
         self._limit = limit
-        self._folder: Path | None = None
         self._entries: dict[str, _Entry] = {}
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -71,12 +70,10 @@ class DownloadShelf:
         return entry.download
 
     async def close(self) -> None:
-        """Ends what runs and deletes what nobody asked to keep."""
+        """Ends what runs."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._given is None and self._folder is not None:
-            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     def _on_download(self, download: PlaywrightDownload) -> None:
         self.total += 1
@@ -100,7 +97,8 @@ class DownloadShelf:
             async with asyncio.timeout(_RUN_S):
                 source = Path(await download.path())
             entry.download = await asyncio.to_thread(self._keep, entry.download, source)
-            await download.delete()
+            if entry.download.path != str(source):
+                await download.delete()
         except TimeoutError:
             entry.download = replace(entry.download, state="failed")
             await _cancel(download)
@@ -114,18 +112,14 @@ class DownloadShelf:
         size = source.stat().st_size
         if size > self._limit:
             return replace(download, state="too_large", size=size)
-        folder = self._own_folder()
-        target = _free(folder, download.name)
-        if target.resolve().parent != folder.resolve():
+        if self._folder is None:
+            return replace(download, state="done", size=size, path=str(source))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        target = _free(self._folder, download.name)
+        if target.resolve().parent != self._folder.resolve():
             return replace(download, state="failed", size=size)
         shutil.copyfile(source, target)
         return replace(download, state="done", size=size, path=str(target))
-
-    def _own_folder(self) -> Path:
-        if self._folder is None:
-            self._folder = Path(self._given or tempfile.mkdtemp(prefix="agentloop-downloads-"))
-            self._folder.mkdir(parents=True, exist_ok=True)
-        return self._folder
 
 
 async def _cancel(download: PlaywrightDownload) -> None:

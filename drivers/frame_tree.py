@@ -43,13 +43,14 @@ class FrameRecord:
 class FrameTree:
     """Frames by id. One tree serves the page's session and those of its cross-site frames.
 
-    `on_document` is called for each new document of the main frame.
+    `on_document` is called for each new document of the main frame; `windows` counts those that were opened.
     """
 
     def __init__(self) -> None:
         self._frames: dict[str, FrameRecord] = {}
         self.main: FrameRecord | None = None
         self.on_document: Callable[[], None] | None = None
+        self.windows = 0
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -82,6 +83,7 @@ class FrameTree:
         session.on("Page.frameNavigated", lambda event: self._on_navigated(session, event))
         session.on("Page.navigatedWithinDocument", self._moved_within)
         session.on("Page.frameDetached", lambda event: self._detached(session, event))
+        session.on("Page.windowOpen", self._window_opened)
 
     def load(self, session: CDPSession, tree: dict[str, Any]) -> FrameRecord:
         """Takes in the answer of `Page.getFrameTree`; returns its root."""
@@ -139,6 +141,9 @@ class FrameTree:
             for child in [child for child in self._frames.values() if child.parent == record.id]:
                 self.drop(child.id)
             record.moved(None)
+
+    def _window_opened(self, _event: dict[str, Any]) -> None:
+        self.windows += 1
 
     def _ensure(self, frame: str, parent: str | None) -> FrameRecord:
         if frame not in self._frames:

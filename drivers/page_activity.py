@@ -13,7 +13,7 @@ from playwright.async_api import Page, Request
 from agentloop.browser.base import PageScript
 from agentloop.browser.settle import Quiet, RequestHabits, Settle, SettleLimits
 from agentloop.drivers.page_session import PageSession
-from agentloop.errors import DriverError
+from agentloop.errors import DriverError, DriverTimeout
 
 __all__ = ["PageActivity"]
 
@@ -46,7 +46,12 @@ class PageActivity:
 
     async def begin(self, limits: SettleLimits) -> Settle:
         """Opens the period of one act."""
-        await self._look("begin", limits)
+        try:
+            await self._look("begin", limits)
+        except DriverTimeout:
+            await self._session.stop_scripts()
+        except DriverError:
+            pass  # the act itself will meet what is wrong with the page
         self._settle = Settle(lambda: self._look("wait", limits), habits=self._habits, limits=limits)
         return self._settle
 

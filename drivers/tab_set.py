@@ -14,18 +14,21 @@ __all__ = ["TabSet"]
 
 _OPEN_AT_MOST = 10
 _ATTACH_S = 10.0
+_ARRIVE_S = 1.0
 
 
 class TabSet:
-    """Open pages, oldest first. `on_open` is told of each before anything happens in it; `born` counts them."""
+    """Open pages, oldest first. `on_open` is told of each before anything happens in it; `born` counts them,
+    `arrived` also those that were closed at once for being too many."""
 
     def __init__(self, context: BrowserContext, *, on_open: Callable[[PageSession], None]) -> None:
         self.sessions: list[PageSession] = []
         self.active: PageSession | None = None
-        self.surplus = 0
         self._context = context
         self._on_open = on_open
         self.born = 0
+        self.arrived = 0
+        self._news = asyncio.Event()
         self._attaching: dict[Page, asyncio.Task[None]] = {}
         context.on("page", self._on_page)
 
@@ -38,6 +41,16 @@ class TabSet:
             raise PlaywrightError("the new page has been closed")
         self.active = session
         return session
+
+    async def expect(self, arrived: int) -> None:
+        """Waits, within a second, until so many pages have arrived: a window is announced before its page comes."""
+        try:
+            async with asyncio.timeout(_ARRIVE_S):
+                while self.arrived < arrived:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            pass  # it was blocked, or ended as a download
 
     async def attached(self) -> None:
         """Waits for pages that are being opened."""
@@ -61,9 +74,10 @@ class TabSet:
         await asyncio.gather(*self._attaching.values(), return_exceptions=True)
 
     def _on_page(self, page: Page) -> None:
+        self.arrived += 1
+        self._news.set()
         # A page may open others without end, and no browser setting stops it from doing so.
         if len(self.sessions) + len(self._attaching) >= _OPEN_AT_MOST:
-            self.surplus += 1
             self._attaching[page] = asyncio.create_task(self._refuse(page))
             return
         self.born += 1

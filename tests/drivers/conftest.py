@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import ssl
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +29,21 @@ async def driver(host: BrowserHost) -> AsyncIterator[PlaywrightDriver]:
 async def pages() -> AsyncIterator[Pages]:
     async with Pages() as pages:
         yield pages
+
+
+@pytest.fixture
+async def untrusted(tmp_path: Path) -> AsyncIterator[str]:
+    """The address of a server whose certificate nobody trusts."""
+    made = await asyncio.create_subprocess_exec(
+        *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+        *("-keyout", "key.pem", "-out", "cert.pem"),
+        cwd=tmp_path,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert await made.wait() == 0
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)
+    yield f"https://localhost:{server.sockets[0].getsockname()[1]}/"
+    server.close()
+    await server.wait_closed()
