@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from agentloop.browser.base import Mark
 from agentloop.records import Json
 
-__all__ = ["Aim", "ElementState", "Listing", "ScrollState", "mark_from", "named_alike", "same_words", "select_marks", "twin"]
+__all__ = [
+    "Aim",
+    "ElementState",
+    "Listing",
+    "ScrollState",
+    "mark_from",
+    "named_alike",
+    "same_words",
+    "select_marks",
+    "twin",
+]
 
 STILL_PX = 2.0
 
@@ -95,9 +105,7 @@ class ElementState:
 def mark_from(raw: Mapping[str, Json], *, number: int, frame: str) -> Mark:
     """The mark of what the page script told."""
     fields = {name: value for name, value in raw.items() if name not in ("px", "py", "options")}
-    return Mark(
-        id=number, frame=frame, point=(raw["px"], raw["py"]), options=tuple(raw.get("options", ())), **fields
-    )
+    return Mark(id=number, frame=frame, point=(raw["px"], raw["py"]), options=tuple(raw.get("options", ())), **fields)
 
 
 def select_marks(

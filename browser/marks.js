@@ -163,7 +163,7 @@ function list({ view, text, enter = true, listening = null, limit = MARK_LIMIT }
   const active = activeElement();
   const marks = [];
   const frames = [];
-  const shown = new Map(); // element -> its mark's index, for the text pass
+  const shown = new Map(); // element -> its mark, for the text pass
   let left_out = 0;
   for (const item of found.order) {
     if (item.frame) frames.push(frameEntry(item, marks.length));
@@ -172,14 +172,14 @@ function list({ view, text, enter = true, listening = null, limit = MARK_LIMIT }
       else {
         const mark = confirm(item, found.candidates, active);
         if (mark) {
-          shown.set(item.element, marks.length);
+          shown.set(item.element, mark);
           marks.push(mark);
         }
       }
     }
   }
   const listing = { token, url: location.href, title: clean(document.title), scroll: scrollState(), marks, frames, left_out };
-  if (text) listing.page = readPage(found.order, shown, frames);
+  if (text) listing.page = readPage(found.order, shown);
   return listing;
 }
 

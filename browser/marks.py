@@ -52,7 +52,8 @@ class Marks:
     async def look(self, *, chars: int = 6000) -> Look:
         """The visible page as text with the marks in place, at most `chars` characters; lists anew as it does."""
         listing, reading = await self._read(text=True)
-        return render(listing, reading.pages, self._numbered(reading), chars=chars)
+        frames = {place: frame for frame, place in reading.parents.items()}
+        return render(listing, reading.pages, frames, chars=chars)
 
     async def _read(self, *, text: bool) -> tuple[Listing, Reading]:
         if self._hidden is not None:
@@ -70,7 +71,10 @@ class Marks:
         raw = reading.raw
         if self.listing is None or self.listing.document != raw["token"]:
             self._begin_document()
-        marks = [mark_from(seen.raw, number=self._number(seen.realm, seen.raw["key"]), frame=seen.frame) for seen in reading.marks]
+        marks = [
+            mark_from(seen.raw, number=self._number(seen.realm, seen.raw["key"]), frame=seen.frame)
+            for seen in reading.marks
+        ]
         counts: dict[tuple[str, str, str], int] = {}
         for mark in marks:
             kind = (mark.tag, mark.role, mark.name)
@@ -96,9 +100,6 @@ class Marks:
 
     def _number(self, realm: str, key: str) -> int:
         return self._numbers.setdefault((realm, key), len(self._numbers) + 1)
-
-    def _numbered(self, reading: Reading) -> dict[tuple[str, str], int]:
-        return {(seen.frame, seen.raw["key"]): self._numbers[seen.realm, seen.raw["key"]] for seen in reading.marks}
 
     def get(self, number: int) -> Mark:
         """The mark with a number of this document, as it was listed last.
@@ -137,18 +138,22 @@ class Marks:
 
     async def _ask(self, mark: Mark, context: str | None) -> dict[str, Any]:
         try:
-            return await self._run(mark.frame, {"op": "aim", "key": mark.key, "context": context})
+            answer: dict[str, Any] = await self._run(mark.frame, {"op": "aim", "key": mark.key, "context": context})
         except TargetError as error:
             if error.reason != "stale":
                 raise
             return {"state": "gone"}
+        return answer
 
     async def _repair(self, mark: Mark, alone: bool, answer: dict[str, Any]) -> Aim:
         before = self.listing
         listing = await self.list()
         if before is not None and listing.document != before.document and not _same_page(before.url, listing.url):
-            message = f"{_called(mark)} belonged to {before.url}; the page is now {listing.url}: take a number from its listing"
-            raise TargetError(message, reason="stale")
+            raise TargetError(
+                f"{_called(mark)} belonged to {before.url}; the page is now {listing.url}: "
+                "take a number from its listing",
+                reason="stale",
+            )
         found = twin(mark, alone=alone, fresh=listing.marks)
         if found is None:
             raise _lost(mark, answer, listing)
@@ -174,14 +179,14 @@ class Marks:
 
         Raises `InvalidInput` for what is no selector, `TargetError` missing, hidden, covered or disabled.
         """
-        reasons = []
+        reasons = set()
         for frame in await self._frames_to_search():
             found = await self._run(frame, {"op": "find", "selector": selector})
             if found["state"] == "invalid":
                 raise InvalidInput(f"{selector!r} is not a CSS selector; give one, or a mark's number")
             if found["state"] == "ok":
                 return await self._aim_found(selector, frame, found["key"])
-            reasons.append(found["state"])
+            reasons.add(found["state"])
         if "hidden" in reasons:
             raise TargetError(f"what matches {selector!r} is not shown; nothing was done", reason="hidden")
         raise TargetError(f"nothing matches {selector!r} on this page", reason="missing")
@@ -192,11 +197,11 @@ class Marks:
             raise _refusal(None, answer, selector)
         return await self._aimed(None, frame, key, answer)
 
-    async def _frames_to_search(self) -> list[str]:
+    async def _frames_to_search(self) -> tuple[str, ...]:
         if not self._scripts.framed:
-            return [""]
+            return ("",)
         await self.list()
-        return ["", *self._parents]
+        return ("", *self._parents)
 
     # The element aimed at ----------------------------------------------------------------------------
 
@@ -308,7 +313,7 @@ def _refusal(mark: Mark | None, answer: dict[str, Any], selector: str = "") -> T
 
 def _lost(mark: Mark, answer: dict[str, Any], listing: Listing) -> TargetError:
     if answer["state"] == "moved":
-        message = f"what stands beside {_called(mark)} is not \"{mark.context}\" any more; nothing was done, {LIST_AGAIN}"
+        message = f'what stands beside {_called(mark)} is not "{mark.context}" any more; nothing was done, {LIST_AGAIN}'
         return TargetError(message, reason="changed")
     alike = len(named_alike(mark, listing.marks))
     why = f"{alike} like it are there and none is surely the same" if alike else "nothing like it is there"

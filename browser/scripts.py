@@ -27,6 +27,7 @@ PARTS = (
     "identity",
     "state",
     "hits",
+    "sight",
     "look",
     "marks",
     "aim",

@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 
 __all__ = ["PageServer", "page_server"]
 
-HEAD = "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n"
+HEAD = (
+    "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n"
+)
 
 
 class PageServer:

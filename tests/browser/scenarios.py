@@ -1,4 +1,4 @@
-"""Pages of every way in which a control can be there, or not be there, for a person: what must be listed and clickable."""
+"""Pages of every way in which a control can be there, or not, for a person: what must be listed and clickable."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ SCENARIOS = (
     ),
     Scenario(
         "every way of hiding",
-        _button("a", style="display:none") + _button("b", style="visibility:hidden") + _button("c", more="hidden")
+        _button("a", style="display:none")
+        + _button("b", style="visibility:hidden")
+        + _button("c", more="hidden")
         + _button("d", style="opacity:0")
         + _button("e", style="width:0;height:0;padding:0;border:0;overflow:hidden")
         + f"<div style='opacity:0'>{_button('f')}</div><div style='content-visibility:hidden'>{_button('g')}</div>"
@@ -88,8 +90,11 @@ SCENARIOS = (
     ),
     Scenario(
         "clipped by overflow hidden",
-        "<div style='width:100px;height:40px;overflow:hidden'>" + _button("in")
-        + "<div style='height:100px'></div>" + _button("out") + "</div>",
+        "<div style='width:100px;height:40px;overflow:hidden'>"
+        + _button("in")
+        + "<div style='height:100px'></div>"
+        + _button("out")
+        + "</div>",
         (("button", "in"),),
         {"in": "1"},
     ),
@@ -102,19 +107,23 @@ SCENARIOS = (
     Scenario(
         "absolute escapes a static clip",
         "<div style='height:20px;width:60px;overflow:hidden'>"
-        + _button("esc", style="position:absolute;top:200px;left:10px") + "</div>",
+        + _button("esc", style="position:absolute;top:200px;left:10px")
+        + "</div>",
         (("button", "esc"),),
         {"esc": "1"},
     ),
     Scenario(
         "fixed escapes a clip",
-        "<div style='height:20px;overflow:hidden'>" + _button("fx", style="position:fixed;top:300px;left:5px") + "</div>",
+        "<div style='height:20px;overflow:hidden'>"
+        + _button("fx", style="position:fixed;top:300px;left:5px")
+        + "</div>",
         (("button", "fx"),),
         {"fx": "1"},
     ),
     Scenario(
         "covered by an overlay",
-        _button("under") + "<div style='position:fixed;inset:0;background:#0008'></div>"
+        _button("under")
+        + "<div style='position:fixed;inset:0;background:#0008'></div>"
         + _button("Accept", style="position:fixed;top:100px;left:100px"),
         (("button", "Accept"),),
         {"Accept": "1"},
@@ -133,7 +142,10 @@ SCENARIOS = (
         {"half": "1"},
     ),
     Scenario(
-        "without pointer events", _button("no", style="pointer-events:none") + _button("yes"), (("button", "yes"),), {"yes": "1"}
+        "without pointer events",
+        _button("no", style="pointer-events:none") + _button("yes"),
+        (("button", "yes"),),
+        {"yes": "1"},
     ),
     Scenario(
         "disabled, in a disabled fieldset, inert; aria-disabled stays",
@@ -164,7 +176,8 @@ SCENARIOS = (
     ),
     Scenario(
         "a label for a radio without a box",
-        "<input type=radio id=r1 name=g style='display:none' onchange='hit(1)'><label for=r1 style='cursor:pointer'>One</label>",
+        "<input type=radio id=r1 name=g style='display:none' onchange='hit(1)'>"
+        "<label for=r1 style='cursor:pointer'>One</label>",
         (("radio", "One"),),
         {"One": "1"},
     ),
@@ -196,7 +209,8 @@ SCENARIOS = (
     Scenario(
         "controls of one size in each other: the inner one",
         "<a href='#q' style='display:inline-block'><span>"
-        + _button("Buy", style="display:block;width:100px;height:30px") + "</span></a>",
+        + _button("Buy", style="display:block;width:100px;height:30px")
+        + "</span></a>",
         (("button", "Buy"),),
         {"Buy": "1"},
     ),
@@ -254,19 +268,23 @@ SCENARIOS = (
         types={"Ed": ("new", "new")},
     ),
     Scenario(
-        "a canvas", "<canvas width=100 height=60 aria-label=Map onclick='hit(1)'></canvas>", (("canvas", "Map"),), {"Map": "1"}
+        "a canvas",
+        "<canvas width=100 height=60 aria-label=Map onclick='hit(1)'></canvas>",
+        (("canvas", "Map"),),
+        {"Map": "1"},
     ),
     Scenario(
         "shapes in a drawing",
-        "<svg width=100 height=50><g style='cursor:pointer' onclick='hit(1)'><title>Dot</title><circle cx=20 cy=20 r=15 />"
-        "</g><a href='#s'><text x=50 y=25>lnk</text></a></svg>",
+        "<svg width=100 height=50><g style='cursor:pointer' onclick='hit(1)'><title>Dot</title>"
+        "<circle cx=20 cy=20 r=15 /></g><a href='#s'><text x=50 y=25>lnk</text></a></svg>",
         (("clickable", "Dot"), ("link", "lnk")),
         {"Dot": "1"},
     ),
     Scenario(
         "an image map",
-        f"<img usemap='#m' width=100 height=50 src='{PIXEL}'><map name=m><area href='#1' shape=rect coords='0,0,50,50' alt=L "
-        "onclick='hit(1)'><area href='#2' shape=rect coords='50,0,100,50' alt=R></map>",
+        f"<img usemap='#m' width=100 height=50 src='{PIXEL}'><map name=m>"
+        "<area href='#1' shape=rect coords='0,0,50,50' alt=L onclick='hit(1)'>"
+        "<area href='#2' shape=rect coords='50,0,100,50' alt=R></map>",
         (("link", "L"), ("link", "R")),
         {"L": "1"},
     ),
@@ -289,21 +307,30 @@ SCENARIOS = (
     ),
     Scenario(
         "display contents",
-        "<a href='#c' style='display:contents' onclick='hit(1)'><span style='display:inline-block;width:50px;height:20px'>"
-        "Cont</span></a>",
+        "<a href='#c' style='display:contents' onclick='hit(1)'>"
+        "<span style='display:inline-block;width:50px;height:20px'>Cont</span></a>",
         (("link", "Cont"),),
         {"Cont": "1"},
     ),
     Scenario(
         "where names come from",
-        "<span id=l1>First</span> <span id=l2 style='display:none'>hidden ok</span><button aria-labelledby='l1 l2'>x</button>"
+        "<span id=l1>First</span> <span id=l2 style='display:none'>hidden ok</span>"
+        "<button aria-labelledby='l1 l2'>x</button>"
         "<label for=n1>Lab</label><input id=n1><input placeholder=Ph><input title=Ti><input type=submit>"
         "<input type=submit value=Send><button><img alt=Icon src='data:,'></button>"
         "<button><svg width=9 height=9><title>Sv</title></svg></button><button aria-label='  A  B '>z</button>"
         "<button title=Tt></button>",
         (
-            ("button", "First hidden ok"), ("textbox", "Lab"), ("textbox", "Ph"), ("textbox", "Ti"), ("button", "Submit"),
-            ("button", "Send"), ("button", "Icon"), ("button", "Sv"), ("button", "A B"), ("button", "Tt"),
+            ("button", "First hidden ok"),
+            ("textbox", "Lab"),
+            ("textbox", "Ph"),
+            ("textbox", "Ti"),
+            ("button", "Submit"),
+            ("button", "Send"),
+            ("button", "Icon"),
+            ("button", "Sv"),
+            ("button", "A B"),
+            ("button", "Tt"),
         ),
     ),
     Scenario(
@@ -312,7 +339,10 @@ SCENARIOS = (
         tuple((role, f"{role}1") for role in ROLES),
     ),
     Scenario(
-        "an unknown role before a known one", "<div role='foo button' onclick='hit(1)'>fb</div>", (("button", "fb"),), {"fb": "1"}
+        "an unknown role before a known one",
+        "<div role='foo button' onclick='hit(1)'>fb</div>",
+        (("button", "fb"),),
+        {"fb": "1"},
     ),
     Scenario(
         "a focusable scroller is no control",
@@ -321,8 +351,9 @@ SCENARIOS = (
     ),
     Scenario(
         "under a sticky header",
-        "<div style='position:sticky;top:0;height:40px;background:#eee'></div><a href='#k' style='position:absolute;top:10px'>"
-        "hid</a><div style='position:fixed;top:0;left:0;right:0;height:40px;background:#eee'></div>"
+        "<div style='position:sticky;top:0;height:40px;background:#eee'></div>"
+        "<a href='#k' style='position:absolute;top:10px'>hid</a>"
+        "<div style='position:fixed;top:0;left:0;right:0;height:40px;background:#eee'></div>"
         "<a href='#m' style='position:absolute;top:60px' onclick='hit(1)'>seen</a>",
         (("link", "seen"),),
         {"seen": "1"},

@@ -30,7 +30,7 @@ def rows(items: str, label: str = "${x}", before: str = "") -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """`mark`: name, or name#place among its equals. `want`: what the page has seen after, or `refused` with its reason."""
+    """`mark`: name, or name#place among its equals. `want`: what the page has seen after; or `refused`: the reason."""
 
     name: str
     body: str
@@ -61,7 +61,13 @@ CASES = (
         refused="gone",
         says="nothing was done",
     ),
-    Case("only figures changed", "<button id=k onclick='hit(1)'>Like (3)</button>", "k.textContent = 'Like (4)'", "Like (3)", "1"),
+    Case(
+        "only figures changed",
+        "<button id=k onclick='hit(1)'>Like (3)</button>",
+        "k.textContent = 'Like (4)'",
+        "Like (3)",
+        "1",
+    ),
     Case(
         "the element has other words now",
         "<button id=k onclick='hit(this.textContent)'>Cancel</button>",
@@ -74,14 +80,17 @@ CASES = (
     Case("scrolled away", GO + TALL, "scrollTo(0, 2000)", "Go", "1"),
     Case(
         "scrolled under a sticky header",
-        "<div style='position:sticky;top:0;height:80px;background:#ccc'></div><div style='height:300px'></div>" + GO + TALL,
+        "<div style='position:sticky;top:0;height:80px;background:#ccc'></div><div style='height:300px'></div>"
+        + GO
+        + TALL,
         "scrollTo(0, 310)",
         "Go",
         "1",
     ),
     Case(
         "scrolled inside a scroller",
-        f"<div id=s style='height:100px;overflow:auto'><div style='height:40px'></div>{GO}<div style='height:900px'></div></div>",
+        f"<div id=s style='height:100px;overflow:auto'><div style='height:40px'></div>{GO}"
+        "<div style='height:900px'></div></div>",
         "s.scrollTop = 500",
         "Go",
         "1",
@@ -94,8 +103,22 @@ CASES = (
         refused="covered",
         says='div#consent "We use cookies"',
     ),
-    Case("became disabled", "<button id=k onclick='hit(1)'>Go</button>", "k.disabled = true", "Go", refused="disabled", says="disabled"),
-    Case("removed", "<button id=k onclick='hit(1)'>Go</button>", "k.remove()", "Go", refused="gone", says="nothing like it is there"),
+    Case(
+        "became disabled",
+        "<button id=k onclick='hit(1)'>Go</button>",
+        "k.disabled = true",
+        "Go",
+        refused="disabled",
+        says="disabled",
+    ),
+    Case(
+        "removed",
+        "<button id=k onclick='hit(1)'>Go</button>",
+        "k.remove()",
+        "Go",
+        refused="gone",
+        says="nothing like it is there",
+    ),
     Case(
         "its frame was loaded again",
         "<iframe id=f srcdoc=\"<button onclick='parent.hit(1)'>Go</button>\"></iframe>",
@@ -130,8 +153,8 @@ CASES = (
     Case(
         "nodes reused for other rows",
         rows("['a', 'b', 'c']", "Delete", "<b>${x}</b> "),
-        "document.querySelectorAll('#l > div').forEach((row, i) => { const x = 'bcd'[i]; row.firstChild.textContent = x; "
-        "row.lastChild.onclick = () => hit(x) })",
+        "document.querySelectorAll('#l > div').forEach((row, i) => { const x = 'bcd'[i]; "
+        "row.firstChild.textContent = x; row.lastChild.onclick = () => hit(x) })",
         "Delete#1",
         "b",
         repaired=True,
@@ -144,7 +167,14 @@ CASES = (
         refused="changed",
         says='is not "b" any more',
     ),
-    Case("hidden now", "<button id=k onclick='hit(1)'>Go</button>", "k.style.display = 'none'", "Go", refused="hidden", says="not shown"),
+    Case(
+        "hidden now",
+        "<button id=k onclick='hit(1)'>Go</button>",
+        "k.style.display = 'none'",
+        "Go",
+        refused="hidden",
+        says="not shown",
+    ),
     Case(
         "under an open dialog",
         GO + "<dialog id=d aria-label=Sure></dialog>",
@@ -200,12 +230,14 @@ async def test_clicks_the_right_thing_or_says_why_not(
     assert await eventually(lambda: driver.eval("window.seen"), lambda seen: seen == case.want) == case.want
 
 
-async def test_a_number_of_the_page_before_is_refused(driver: PlaywrightDriver, marks: Marks, pages: PageServer) -> None:
+async def test_a_number_of_the_page_before_is_refused(
+    driver: PlaywrightDriver, marks: Marks, pages: PageServer
+) -> None:
     second = pages.put(HEAD + GO, "/second")
     await driver.navigate(pages.put(HEAD + "<button>Stay</button>" + GO))
     mark = pick(await marks.list(), "Go")
     await driver.navigate(second)
-    with pytest.raises(TargetError, match="belonged to .*; the page is now .*/second") as caught:
+    with pytest.raises(TargetError, match=r"belonged to .*; the page is now .*/second") as caught:
         await marks.aim(mark)
     assert caught.value.reason == "stale"
     assert await driver.eval("window.seen") == ""
@@ -243,7 +275,8 @@ async def test_scrolls_to_what_is_out_of_sight(driver: PlaywrightDriver, marks: 
 async def test_a_control_in_a_sandboxed_frame_is_reached_and_refused_when_the_frame_is_covered(
     driver: PlaywrightDriver, marks: Marks, pages: PageServer
 ) -> None:
-    frame = '<iframe sandbox=allow-scripts srcdoc="<button onclick=\'parent.postMessage(1, &quot;*&quot;)\'>In</button>"></iframe>'
+    inner = "<button onclick='parent.postMessage(1, &quot;*&quot;)'>In</button>"
+    frame = f'<iframe sandbox=allow-scripts srcdoc="{inner}"></iframe>'
     cover = "<div id=veil hidden style='position:fixed;inset:0;background:#0008'></div>"
     script = "<script>onmessage = (event) => hit(event.data)</script>"
     await driver.navigate(pages.put(HEAD + "<div style='height:900px'></div>" + frame + TALL + cover + script))

@@ -1,0 +1,143 @@
+// What of the text and pictures a person can see: rendered, in the viewport, unclipped, in a colour that shows, uncovered.
+
+const SMALLEST_FONT = 2; // px
+const COVERING = 0.25; // alpha from which a box hides what lies under it
+const LONG_TEXT = 1500; // characters from which only the lines in sight are read
+const hasWords = (text) => /\S/.test(text);
+
+// Cheap, for every text node of a page: false when its parent's box is surely out of sight.
+function isTextInSight(node, view) {
+  if (!hasWords(node.data)) return false;
+  const parent = parentOf(node);
+  if (!parent || SILENT.has(parent.localName)) return false;
+  const box = boxOf(parent);
+  return !(widthOf(box) > 0 && heightOf(box) > 0) || !!overlap(box, view.view);
+}
+
+const isImageInSight = (image, view) => !!image.getAttribute("alt") && !!overlap(boxOf(image), view.view);
+
+// The nearest ancestor with a box of its own.
+function boxedParent(node) {
+  let up = parentOf(node);
+  while (up && styleOf(up).display === "contents") up = parentOf(up);
+  return up;
+}
+
+const alphaOf = (color) => {
+  if (color === "transparent") return 0;
+  const parts = /^rgba?\(([^)]*)\)$/.exec(color);
+  if (!parts) return 1;
+  const numbers = parts[1].split(/[\s,/]+/).filter(Boolean).map(parseFloat);
+  return numbers.length > 3 ? numbers[3] : 1;
+};
+
+const SAME_COLOR = 8; // of 255: what no eye tells apart
+const channels = (color) => (/^rgba?\(([^)]*)\)$/.exec(color)?.[1] || "").split(/[\s,/]+/).slice(0, 3).map(parseFloat);
+
+function looksLike(color, other) {
+  if (!other) return false;
+  const [a, b] = [channels(color), channels(other)];
+  return a.length === 3 && b.length === 3 && a.every((value, i) => Math.abs(value - b[i]) <= SAME_COLOR);
+}
+
+const isPainted = (element) => {
+  const style = styleOf(element);
+  return (
+    alphaOf(style.backgroundColor) >= COVERING ||
+    style.backgroundImage !== "none" ||
+    /^(img|video|canvas|iframe|embed|object)$/.test(element.localName)
+  );
+};
+
+// The colour behind an element, null where a picture or nothing certain is behind it.
+function backgroundOf(element) {
+  for (let up = element; up; up = parentOf(up)) {
+    const style = styleOf(up);
+    if (style.backgroundImage !== "none") return null;
+    if (alphaOf(style.backgroundColor) === 1) return style.backgroundColor;
+    if (style.position === "absolute" || style.position === "fixed") return null;
+  }
+  return "rgb(255, 255, 255)";
+}
+
+function hasVisibleInk(element) {
+  const style = styleOf(element);
+  if (parseFloat(style.fontSize) < SMALLEST_FONT) return false;
+  if (style.backgroundClip === "text") return true;
+  return alphaOf(style.color) > 0.05 && !looksLike(style.color, backgroundOf(element));
+}
+
+const FAINT = 0.1;
+
+// Opacities multiply on the way down.
+function isFaint(element) {
+  let opacity = 1;
+  for (let up = element; up && opacity >= FAINT; up = parentOf(up)) opacity *= Number(styleOf(up).opacity);
+  return opacity < FAINT;
+}
+
+let inkOf = new Map(); // element -> whether text right in it shows
+
+function isInkShown(element) {
+  let shown = inkOf.get(element);
+  if (shown === undefined) {
+    shown = isShown(element) && hasVisibleInk(element) && !isFaint(element);
+    inkOf.set(element, shown);
+  }
+  return shown;
+}
+
+// Whether something painted lies over a point of `element` and is neither part of it nor holds it.
+function isCovered(element, view, box) {
+  const x = (box[0] + box[2]) / 2;
+  const y = (box[1] + box[3]) / 2;
+  const hit = hitAt(view, x, y);
+  if (!hit) return !!view.up;
+  for (let over = hit; over; over = parentOf(over)) {
+    if (contains(over, element)) return false;
+    if (isPainted(over)) return !contains(element, over);
+  }
+  return false;
+}
+
+// The boxes of a text node's lines that are in sight, null when there are none.
+function linesInSight(node, parent, view) {
+  const range = node.ownerDocument.createRange();
+  range.selectNodeContents(node);
+  const clip = clipInside(parent);
+  const lines = [...range.getClientRects()].map((r) => {
+    let seen = overlap([r.left, r.top, r.right, r.bottom], view.view);
+    if (seen && clip) seen = overlap(seen, clip);
+    return seen && widthOf(seen) > 1 && heightOf(seen) > 1 ? seen : null;
+  });
+  return lines.some(Boolean) ? lines : null;
+}
+
+// The words of a text node that can be seen and the boxes of their lines; null when none can.
+function seenText(node, view) {
+  const parent = boxedParent(node);
+  if (!parent || !isInkShown(parent)) return null;
+  const lines = linesInSight(node, parent, view);
+  if (!lines) return null;
+  const seen = lines.filter(Boolean);
+  if (isCovered(parent, view, seen[0]) && isCovered(parent, view, seen[seen.length - 1])) return null;
+  const text = clean(node.data.length > LONG_TEXT ? linesOfText(node.data, lines) : node.data);
+  return text ? { text, first: seen[0], last: seen[seen.length - 1] } : null;
+}
+
+// Of a long text the share that its lines in sight make up, from word to word.
+function linesOfText(data, lines) {
+  const share = data.length / lines.length;
+  const first = lines.findIndex(Boolean);
+  const last = lines.findLastIndex(Boolean);
+  const start = first ? data.lastIndexOf(" ", first * share) + 1 : 0;
+  const end = last === lines.length - 1 ? data.length : data.indexOf(" ", (last + 1) * share);
+  return data.slice(start, end < 0 ? data.length : end);
+}
+
+function isImageShown(image, view) {
+  const clip = clipOf(image);
+  let seen = overlap(boxOf(image), view.view);
+  if (seen && clip) seen = overlap(seen, clip);
+  return !!seen && widthOf(seen) > 8 && heightOf(seen) > 8 && isShown(image) && isOpaque(image) && !isCovered(image, view, seen);
+}
