@@ -2,7 +2,6 @@
 One for others also bounds each wait and turns its library's errors into those of `agentloop.errors`."""
 
 import asyncio
-from typing import Any
 
 from playwright.async_api import Page, async_playwright
 
@@ -36,7 +35,7 @@ class PageDriver:
     async def value(self, selector: str) -> str:
         return await self._page.input_value(selector)
 
-    async def eval(self, expression: str) -> Any:
+    async def eval(self, expression: str) -> object:
         return await self._page.evaluate(expression)
 
     async def key_event(self, text: str) -> None:
@@ -47,17 +46,15 @@ class PageDriver:
 
 
 async def main() -> None:
-    async with (
-        serve_site() as site,
-        async_playwright() as playwright,
-        await playwright.chromium.launch(executable_path=find_browser().path) as chromium,
-    ):
+    async with serve_site() as site, async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(executable_path=find_browser().path)
         browser = Browser(PageDriver(await chromium.new_page()))
         await browser.goto(f"{site.url}/shop/")
         field, button = await browser.mark(name="Search")
         await browser.type(field.id, "oak lamp")
         print("opened", (await browser.click(button.id)).effects.url)
         print([mark.name for mark in await browser.mark(role="link", within="main")])
+        await chromium.close()
 
 
 asyncio.run(main())
