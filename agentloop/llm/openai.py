@@ -100,7 +100,17 @@ class OpenAI:
         )
 
     def __repr__(self) -> str:
-        return f"OpenAI(base_url={_without_user(self.base_url)!r}, model={self.model!r})"
+        return f"OpenAI(base_url={self.address!r}, model={self.model!r})"
+
+    @property
+    def key_length(self) -> int:
+        """How many characters the key has, 0 without one: all that may be shown of it."""
+        return len(self._key or "")
+
+    @property
+    def address(self) -> str:
+        """The base URL without user and password."""
+        return _without_user(self.base_url)
 
     @property
     def name(self) -> str:
@@ -234,10 +244,9 @@ class OpenAI:
         return f"{self.base_url}/chat/completions"
 
     def _transport(self, error: Exception) -> str:
-        where = _without_user(self.base_url)
         if isinstance(error, httpx.ReadTimeout):
-            return f"{where} was silent for {self._timeout.read:g} s"
-        return self._shown(f"{where}: {str(error) or type(error).__name__}")
+            return f"{self.address} was silent for {self._timeout.read:g} s"
+        return self._shown(f"{self.address}: {str(error) or type(error).__name__}")
 
     def _shown(self, text: str) -> str:
         """`text` without the key and other header values, cut to what is worth reading."""

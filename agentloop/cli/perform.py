@@ -1,0 +1,100 @@
+"""One run from its opening to its exit code, and what a signal does to it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import TypeAlias
+
+from agentloop.cli.model import open_model
+from agentloop.cli.options import TaskOptions
+from agentloop.cli.render import View
+from agentloop.cli.screen import view_for
+from agentloop.events import RunEvent
+from agentloop.journal import OnEvent
+from agentloop.llm.base import LLM
+from agentloop.loop import RunHandle
+from agentloop.records import RunResult
+from agentloop.report.verdict import EXIT_INTERRUPTED, exit_code
+
+__all__ = ["OpenRun", "perform"]
+
+OpenRun: TypeAlias = Callable[[LLM, OnEvent], AbstractAsyncContextManager[RunHandle]]
+"""Opens the run that a command is for."""
+
+
+def perform(options: TaskOptions, open_run: OpenRun) -> int:
+    """Runs the task, shows it, and returns the exit code. Raises what stood in the way of a run."""
+    view = view_for(options)
+    try:
+        return asyncio.run(_perform(options, open_run, view))
+    except asyncio.CancelledError:
+        return EXIT_INTERRUPTED
+    finally:
+        view.close()
+
+
+async def _perform(options: TaskOptions, open_run: OpenRun, view: View) -> int:
+    stop = _Stop(view)
+    with stop.listening():
+        async with open_model(options) as llm, open_run(llm, _guarded(view, stop)) as handle:
+            stop.handle = handle
+            result: RunResult = await handle.run()
+        view.result(result)
+        return exit_code(result.status, result.reason)
+
+
+def _guarded(view: View, stop: _Stop) -> OnEvent:
+    """The view's ear. When nobody reads standard output any more, the run has no purpose left."""
+
+    def on_event(event: RunEvent) -> None:
+        try:
+            view.event(event)
+        except BrokenPipeError:
+            # Python would complain once more when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            stop.now("api")
+
+    return on_event
+
+
+class _Stop:
+    """Ends a run on the first SIGINT or SIGTERM, in order; the second ends the process."""
+
+    def __init__(self, view: View) -> None:
+        self.handle: RunHandle | None = None
+        self._task = asyncio.current_task()
+        self._view = view
+        self._asked = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Takes the signals for the block."""
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM)
+        for number in signals:
+            loop.add_signal_handler(number, self._on_signal, number)
+        try:
+            yield
+        finally:
+            for number in signals:
+                loop.remove_signal_handler(number)
+
+    def now(self, reason: str) -> None:
+        """Ends the run, or, before there is one, the attempt to open it."""
+        if self.handle is not None:
+            self.handle.cancel(reason)
+        elif self._task is not None:
+            self._task.cancel()
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        if self._asked:
+            self._view.close()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        self._asked = True
+        self.now("signal")

@@ -1,0 +1,169 @@
+"""The person's view of a run: a line a turn on standard error, the answer on standard output."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from typing import Protocol
+
+from agentloop.events import RunEvent
+from agentloop.records import RunResult
+from agentloop.report.verdict import describe
+
+__all__ = ["HumanView", "QuietView", "Screen", "TurnLines", "View", "summary_line", "visible"]
+
+_ACT_CHARS = 120
+_ACTS = 8
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029")
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    """`text` with control and direction characters written out, so that it can move no cursor and hide nothing.
+
+    `keep` names characters that stay as they are.
+    """
+    return "".join(character if character in keep else _shown(character) for character in text)
+
+
+class Screen(Protocol):
+    """Where a person's lines go."""
+
+    def line(self, text: str, style: str = "") -> None:
+        """A line that stays. `style` is a colour for screens that have them."""
+
+    def progress(self, text: str) -> None:
+        """What is going on now; replaced by the next, gone at the end."""
+
+    def close(self) -> None:
+        """Removes what does not stay."""
+
+
+class View(Protocol):
+    """What a run is shown to."""
+
+    def event(self, event: RunEvent) -> None:
+        """One event, as it happens; must not block."""
+
+    def result(self, result: RunResult) -> None:
+        """How the run ended; the last call but `close`."""
+
+    def close(self) -> None:
+        """Removes what does not stay; may be called twice and at any time."""
+
+
+class TurnLines:
+    """Turns events into lines: one a turn, and one for each thing worth knowing besides."""
+
+    def __init__(self) -> None:
+        self._acts: list[str] = []
+        self._tokens = ""
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+
+    def feed(self, event: RunEvent) -> tuple[str, str] | None:
+        """The line that `event` completes and its style, or None."""
+        match event.type:
+            case "execute_js":
+                self._begin(event)
+            case "act":
+                self._acts.append(_clipped(event.content))
+            case "execute_js_result":
+                return self._turn(event), "red" if event.args.get("error") else ""
+            case "warning":
+                return f"[warning] {_clipped(event.content)}", "yellow"
+            case "error":
+                return f"[error] {_clipped(event.content)}", "red"
+            case "compacted" | "budget_trimmed" | "resumed" | "check":
+                return f"· {event.type}: {_clipped(event.content)}", "dim"
+            case "ask":
+                return f"? {_clipped(event.content)}", "bold"
+        return None
+
+    def _begin(self, event: RunEvent) -> None:
+        self._acts = []
+        tokens = event.tokens or {}
+        prompt, completion = tokens.get("prompt", 0), tokens.get("completion", 0)
+        self.prompt_tokens += prompt
+        self.completion_tokens += completion
+        self._tokens = f"{prompt:,}+{completion:,} tokens"
+
+    def _turn(self, event: RunEvent) -> str:
+        acts, more = self._acts[:_ACTS], len(self._acts) - _ACTS
+        if more > 0:
+            acts = [*acts, f"{more} more"]
+        done = " · ".join(acts) or "script"
+        error = f" ! {visible(str(event.args['error']))}" if event.args.get("error") else ""
+        return f"{event.turn:>3}  {done}{error}  ({self._tokens})"
+
+
+class HumanView:
+    """Lines on `screen` as things happen; the answer, whole, through `write_answer` at the end."""
+
+    def __init__(self, screen: Screen, write_answer: Callable[[str], None]) -> None:
+        self._screen = screen
+        self._write_answer = write_answer
+        self._lines = TurnLines()
+
+    def event(self, event: RunEvent) -> None:
+        """Shows what `event` has to say to a person."""
+        line = self._lines.feed(event)
+        if line is not None:
+            self._screen.line(*line)
+        spent = self._lines.prompt_tokens + self._lines.completion_tokens
+        self._screen.progress(f"turn {max(1, event.turn)} · {spent:,} tokens")
+
+    def result(self, result: RunResult) -> None:
+        """The answer, and a last line on how the run went."""
+        self._screen.close()
+        if result.final_text:
+            self._write_answer(result.final_text)
+        self._screen.line(summary_line(result))
+        if result.artifacts:
+            self._screen.line(f"pictures: {visible(result.artifacts)}")
+
+    def close(self) -> None:
+        """Removes the progress line."""
+        self._screen.close()
+
+
+class QuietView:
+    """Nothing but the answer."""
+
+    def __init__(self, write_answer: Callable[[str], None]) -> None:
+        self._write_answer = write_answer
+
+    def event(self, event: RunEvent) -> None:
+        """Says nothing."""
+
+    def result(self, result: RunResult) -> None:
+        """The answer."""
+        if result.final_text:
+            self._write_answer(result.final_text)
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
+def summary_line(result: RunResult) -> str:
+    """`completed · 7 steps · 12,345+678 tokens · 14.2 s`, with the cost where prices were given."""
+    parts = [
+        visible(describe(result.status, result.reason)),
+        f"{result.steps} steps",
+        f"{result.tokens.prompt:,}+{result.tokens.completion:,} tokens",
+        f"{result.duration_ms / 1000:.1f} s",
+    ]
+    if result.cost:
+        parts.append(f"cost {result.cost:.4f}")
+    return " · ".join(parts)
+
+
+def _clipped(text: str) -> str:
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= _ACT_CHARS else line[: _ACT_CHARS - 1] + "…"
+
+
+def _shown(character: str) -> str:
+    if character not in _BIDI and unicodedata.category(character) not in ("Cc", "Cs"):
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

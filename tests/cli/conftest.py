@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    return {**os.environ, **(extra or {})}
+
+
+@pytest.fixture(scope="session")
+def agentloop(repository: Path) -> Run:
+    """Runs the command in a process of its own: `agentloop(*words, stdin=None, env=None)`."""
+
+    def run(*words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "agentloop", *words],
+            cwd=repository,
+            env=environment(env),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Callable[..., str]:
+    """Writes replies to a file and gives the value of `--llm`."""
+
+    def write(*lines: Any) -> str:
+        path = tmp_path / "replies.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return f"scripted:{path}"
+
+    return write

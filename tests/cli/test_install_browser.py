@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_where_there_is_one_nothing_is_done(agentloop: Run, tmp_path: Path) -> None:
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\n", encoding="utf-8")
+    browser.chmod(0o755)
+    done = agentloop("install-browser", env={"AGENTLOOP_CHROMIUM": str(browser)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"There is one already: {browser}\n", "")
+
+
+def test_without_yes_and_nobody_to_ask_it_prints_the_lines_to_run(agentloop: Run, tmp_path: Path) -> None:
+    done = agentloop("install-browser", env={"AGENTLOOP_CHROMIUM": str(tmp_path / "none")})
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert "playwright install" in done.stderr

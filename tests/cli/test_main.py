@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from agentloop.cli.main import COMMANDS, main, route
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+HEAVY = ("playwright", "PIL", "aiohttp", "httpx", "rich", "sqlite_utils", "opentelemetry", "agentloop.loop")
+
+
+@pytest.mark.parametrize(
+    ("words", "routed"),
+    [
+        ([], ["run"]),
+        (["hello"], ["run", "hello"]),
+        (["--json", "hello"], ["run", "--json", "hello"]),
+        (["find", "browse"], ["run", "find", "browse"]),
+        (["browse", "x"], ["browse", "x"]),
+        (["help"], ["--help"]),
+        (["help", "browse"], ["browse", "--help"]),
+        (["help", "me"], ["run", "help", "me"]),
+        (["-h"], ["-h"]),
+        (["--version"], ["version"]),
+    ],
+)
+def test_what_names_no_command_is_a_task_for_run(words: list[str], routed: list[str]) -> None:
+    assert route(words) == routed
+
+
+@pytest.mark.parametrize("words", [["-h"], ["--help"], ["help"]])
+def test_help_names_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert all(re.search(rf"^  {name} ", out, re.MULTILINE) for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_every_command_has_help(name: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, flag]) == 0
+    assert COMMANDS[name].split(".")[0].split(";")[0].split()[0] in capsys.readouterr().out
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == main(["version"]) == 0
+    assert re.fullmatch(r"(agentloop \d+\.\d+\.\d+\S*\n){2}", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["browse", "--nonsense", "x"],
+        ["browse", "x", "--max-steps", "0"],
+        ["browse", "x", "--timeout", "soon"],
+        ["browse", "x", "--json-stream"],
+        ["browse", "x", "--browser-sandbox", "maybe"],
+        ["browse", "x", "--ephemeral", "--artifacts", "pictures", "--llm", "scripted:x"],
+        ["x", "--llm", "gpt"],
+        ["x", "--llm", "scripted:missing.jsonl"],
+        ["x", "--llm-base-url", "nowhere"],
+        ["browse", "x", "--with", "telepathy"],
+        ["version", "now"],
+    ],
+)
+def test_usage_errors_end_with_3_and_say_why_on_standard_error(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 3
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert re.search(r"^agentloop: \S", printed.err, re.MULTILINE)
+    assert "Traceback" not in printed.err
+
+
+def test_a_usage_error_is_also_a_line_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["x", "--json", "--max-steps", "none"]) == 3
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["type"] == "fatal"
+    assert "--max-steps" in json.loads(printed.out)["error"] and "--max-steps" in printed.err
+
+
+def test_without_a_model_one_line_names_three_ways_on(agentloop: Run) -> None:
+    done = agentloop("browse", "find socks")
+    assert done.returncode == 3
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+    assert all(way in done.stderr for way in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "make demo"))
+
+
+def test_without_words_and_input_there_is_nothing_to_do(agentloop: Run) -> None:
+    done = agentloop(stdin=" \n")
+    assert done.returncode == 3
+    assert "no task" in done.stderr
+
+
+def test_help_loads_nothing_heavy_and_costs_little(repository: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "agentloop", "--help"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()}
+    assert "agentloop.cli.main" in loaded
+    assert not [name for name in loaded if name.split(".")[0] in HEAVY or name in HEAVY]
+
+
+def test_help_costs_at_most_eight_empty_pythons(repository: Path) -> None:
+    def seconds(*words: str) -> float:
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, *words], cwd=repository, capture_output=True, timeout=30, check=True)
+        return time.perf_counter() - begin
+
+    pairs = [(seconds("-m", "agentloop", "--help"), seconds("-c", "pass")) for _ in range(5)]
+    assert median(ours / empty for ours, empty in pairs) <= 8
