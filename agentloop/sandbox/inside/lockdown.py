@@ -1,0 +1,151 @@
+"""Takes from the child everything that running a script does not need.
+
+On Linux: resource limits, `no_new_privs`, no core dumps or tracing, and a system call filter that
+lets through about two dozen calls and answers EPERM to the rest, so that a script which broke the
+engine still cannot open, connect, fork, exec, signal or map executable memory. Elsewhere less; the
+level reached is returned, never assumed.
+"""
+
+import os
+import struct
+import sys
+from typing import Any, Final, NamedTuple
+
+__all__ = ["ARCHITECTURES", "Architecture", "die_with_parent", "filter_program", "lock_down"]
+
+_MB: Final = 1 << 20
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_DUMPABLE: Final = 4
+_PR_SET_SECCOMP: Final = 22
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_SECCOMP_MODE_FILTER: Final = 2
+
+_LOAD: Final = 0x20
+_JUMP_EQUAL: Final = 0x15
+_JUMP_SET: Final = 0x45
+_RETURN: Final = 0x06
+_ALLOW: Final = 0x7FFF0000
+_EPERM: Final = 0x00050001
+_KILL: Final = 0x80000000
+_PROT_EXEC: Final = 4
+_OFFSET_NUMBER: Final = 0
+_OFFSET_ARCH: Final = 4
+_OFFSET_PROT: Final = 16 + 8 * 2
+
+
+class Architecture(NamedTuple):
+    """The filter's numbers for one machine type: its audit id, calls let through, and the calls
+    whose third argument may not ask for executable memory."""
+
+    audit: int
+    allowed: tuple[int, ...]
+    mapping: tuple[int, ...]
+
+
+# In both tables: read write close lseek recvfrom sendto | munmap mremap brk madvise |
+# rt_sigprocmask rt_sigreturn restart_syscall sigaltstack | sched_yield nanosleep clock_nanosleep
+# clock_gettime clock_getres gettimeofday getrusage | getpid gettid futex getrandom exit exit_group.
+# recvfrom and sendto are what a connected socket's recv and send are made of.
+ARCHITECTURES: Final[dict[str, Architecture]] = {
+    "x86_64": Architecture(
+        0xC000003E,
+        (0, 1, 3, 8, 45, 44, 11, 25, 12, 28, 14, 15, 219, 131, 24, 35, 230)
+        + (228, 229, 96, 98, 39, 186, 202, 318, 60, 231),
+        (9, 10),
+    ),
+    "aarch64": Architecture(
+        0xC00000B7,
+        (63, 64, 57, 62, 207, 206, 215, 216, 214, 233, 135, 139, 128, 132, 124, 101, 115)
+        + (113, 114, 169, 165, 172, 178, 98, 278, 93, 94),
+        (222, 226),
+    ),
+}
+"""Keyed by `os.uname().machine`; the mapping calls are mmap and mprotect."""
+
+
+def filter_program(arch: Architecture) -> list[tuple[int, int, int, int]]:
+    """The filter as classic BPF instructions (code, jump if true, jump if false, constant)."""
+    program = [
+        (_LOAD, 0, 0, _OFFSET_ARCH),
+        (_JUMP_EQUAL, 1, 0, arch.audit),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _OFFSET_NUMBER),
+    ]
+    tests = [(number, 2) for number in arch.mapping] + [(number, 1) for number in arch.allowed]
+    # Behind the tests: refuse, allow, then the check of a mapping's protection bits.
+    for left, (number, target) in zip(range(len(tests) - 1, -1, -1), tests, strict=True):
+        program.append((_JUMP_EQUAL, left + target, 0, number))
+    program += [
+        (_RETURN, 0, 0, _EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+        (_LOAD, 0, 0, _OFFSET_PROT),
+        (_JUMP_SET, 0, 1, _PROT_EXEC),
+        (_RETURN, 0, 0, _EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return program
+
+
+def lock_down(*, memory_mb: int, stack_mb: int, cpu_s: int) -> str:
+    """Locks this process down for good; returns "seccomp", "rlimits" or "process"."""
+    limited = _limit_resources(memory_mb, stack_mb, cpu_s)
+    if sys.platform.startswith("linux") and _filter_calls():
+        return "seccomp"
+    return "rlimits" if limited else "process"
+
+
+def die_with_parent() -> None:
+    """Linux: have the kernel kill this process when the one that forked it ends."""
+    if sys.platform.startswith("linux"):
+        _prctl(_PR_SET_PDEATHSIG, 9)
+
+
+def _limit_resources(memory_mb: int, stack_mb: int, cpu_s: int) -> bool:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return False
+    # The engine counts its own memory; the address space bounds what escapes its count.
+    address_space = 3 * memory_mb * _MB + 256 * _MB
+    _set(resource, "RLIMIT_AS", address_space)
+    _set(resource, "RLIMIT_STACK", stack_mb * _MB)
+    _set(resource, "RLIMIT_CPU", cpu_s)
+    for name in ("RLIMIT_FSIZE", "RLIMIT_CORE", "RLIMIT_NPROC"):
+        _set(resource, name, 0)
+    return _set(resource, "RLIMIT_NOFILE", 16)
+
+
+def _set(resource: Any, name: str, value: int) -> bool:
+    limit = getattr(resource, name, None)
+    if limit is None:
+        return False
+    _, hard = resource.getrlimit(limit)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    try:
+        resource.setrlimit(limit, (value, value))
+    except (OSError, ValueError):  # a limit this system knows by name only
+        return False
+    return True
+
+
+def _filter_calls() -> bool:
+    arch = ARCHITECTURES.get(os.uname().machine)
+    _prctl(_PR_SET_DUMPABLE, 0)
+    if not _prctl(_PR_SET_NO_NEW_PRIVS, 1) or arch is None or sys.maxsize < 2**32:
+        return False
+    import ctypes
+
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in filter_program(arch))
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
+
+    return _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(Program(len(code) // 8, code)))
+
+
+def _prctl(option: int, *arguments: Any) -> bool:
+    import ctypes
+
+    padded = [ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments]
+    padded += [ctypes.c_ulong(0)] * (4 - len(padded))
+    return bool(ctypes.CDLL(None).prctl(option, *padded) == 0)
