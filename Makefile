@@ -21,7 +21,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run.stamp: pyproject.toml | $(BIN)/python
-	$(PIP) install --editable .
+	$(PIP) install --editable '.[testing]'
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
@@ -33,7 +33,7 @@ browser: $(VENV)/run.stamp  ## A browser, if there is none yet
 	@$(BIN)/agentloop install-browser --yes
 
 demo: browser  ## A shop, a real browser, recorded replies: no key needed
-	@$(BIN)/python -m agentloop.testing.demo
+	@$(BIN)/python examples/demo.py
 
 test: venv browser lint  ## Lint, then every test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile

@@ -61,6 +61,7 @@ class RunHandle:
         self._spending = context.spending
         self._said = Conversation(context.steps, run_id=context.run.run_id, window=loop.settings.history_window)
         self._carry = context.carry
+        self._shape = shape(context.carry)
         self._empties = 0
         self._cancelled: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.system_prompt = ""
@@ -152,12 +153,9 @@ class RunHandle:
         )
 
     def _digest(self) -> str:
-        digest = shape(self._carry)
-        if not digest:
-            return ""
-        carried = len(self._carry or "") - len(digest)
-        self._spending.data_bytes_carried += max(0, carried)
-        return feedback.args_shape(digest)
+        if self._shape:
+            self._spending.data_bytes_carried += max(0, len(self._carry or "") - len(self._shape))
+        return feedback.args_shape(self._shape)
 
     def _last_words(self) -> str:
         left = self._spending.iterations_left + 1
@@ -178,11 +176,12 @@ class RunHandle:
             return
         self._spending.check_carry(outcome.value_json)
         self._carry = None if outcome.value_json == "null" else outcome.value_json
+        self._shape = shape(self._carry)
         await self._loop.store.save_carry(self._context.run.session_id, self._carry)
-        await self._journal.emit("data_update", content=shape(self._carry), args={"bytes": len(outcome.value_json)})
+        await self._journal.emit("data_update", content=self._shape, args={"bytes": len(outcome.value_json)})
 
     async def _watch_progress(self, code: str, outcome: Outcome, receipts: Sequence[str]) -> None:
-        verdict, hint = self._said.judge_progress(code, outcome, receipts)
+        verdict, hint = self._said.judge_progress(code, outcome, [*receipts, *self._context.observed])
         if verdict == "end":
             raise EndRun(Status.ERROR, "no_progress", "the same script came four times in a row with the same outcome")
         if hint:

@@ -44,6 +44,7 @@ class RunContext:
     build: BuildContext
     built: BuiltSandbox | None = None
     in_script: bool = False
+    observed: tuple[str, ...] = ()
     _exit: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
@@ -80,13 +81,13 @@ class RunContext:
         except (TimeoutError, AgentLoopError) as error:
             await self.journal.emit("warning", content=f"closing took too long or failed: {error}")
 
-    async def observe(self) -> list[str]:
+    async def observe(self) -> tuple[str, ...]:
         """What the packs show the model now, in order; an error becomes one line."""
         texts = [await self._observe(pack) for pack in self.packs]
-        shown = [text for text in texts if text]
-        if shown:
-            self.journal.live("observation", "\n\n".join(shown))
-        return shown
+        self.observed = tuple(text for text in texts if text)
+        if self.observed:
+            self.journal.live("observation", "\n\n".join(self.observed))
+        return self.observed
 
     async def _observe(self, pack: Pack) -> str:
         if pack.observe is None:
