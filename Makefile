@@ -45,7 +45,7 @@ test-legacy-engine: $(LEGACY)/stamp  ## The sandbox tests on quickjs 1.19.4
 
 $(LEGACY)/stamp: pyproject.toml
 	$(PYTHON) -m venv --clear $(LEGACY)
-	$(LEGACY)/bin/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*(r for r in p["dependencies"] + p["optional-dependencies"]["test"] if not r.startswith("quickjs")), sep="\n")' > $(LEGACY)/requirements.txt
+	$(LEGACY)/bin/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*(r for r in p["dependencies"] + p["optional-dependencies"]["testing"] + p["optional-dependencies"]["test"] if not r.startswith(("quickjs", "agentloop"))), sep="\n")' > $(LEGACY)/requirements.txt
 	$(LEGACY_PIP) install --requirement $(LEGACY)/requirements.txt quickjs==1.19.4
 	$(LEGACY_PIP) install --no-deps --editable .
 	@touch $@
