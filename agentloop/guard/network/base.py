@@ -63,8 +63,9 @@ class Gate(Protocol):
 class NetworkDecision:
     """One request judged. `host` has no brackets; `scheme` is "http", or "tunnel" for what TLS hides.
 
-    `rule` names what allowed or refused it. `error` is set when it was allowed but could not be
-    reached. `at` is `time.monotonic()` seconds, to join a browser's failure with its reason.
+    `rule` names what allowed or refused it; `reason` is the refusal as a sentence that says what to
+    do; `error` is set when it was allowed but could not be reached. `at` is `time.monotonic()`
+    seconds, to join a browser's failure with its reason.
     """
 
     host: str
@@ -72,12 +73,13 @@ class NetworkDecision:
     scheme: str
     allowed: bool
     rule: str
+    reason: str = ""
     error: str = ""
     at: float = 0.0
 
 
 OnDecision: TypeAlias = Callable[[NetworkDecision], None]
-"""Called once per judged request, in the event loop; it must not block nor raise."""
+"""Called once per judged request, and again if its server then gives no answer; it must neither block nor raise."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -67,7 +67,7 @@ class Conversation:
                 client.http.start_next_cycle()
         except h11.RemoteProtocolError as error:
             if client.http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-                await self._answer(error.error_status_hint, "Bad Request", str(error))
+                await self._answer(error.error_status_hint, "Bad Request", str(error), ("Connection", "close"))
 
     async def _next_request(self) -> h11.Request | None:
         client = self._client
@@ -146,8 +146,10 @@ class Conversation:
         if await self._try(request, server):
             return
         fresh = await self._dial(destination, checked) if reused is not None else None
-        if fresh is None or not await self._try(request, fresh):
-            await self._no_answer()
+        if fresh is not None and await self._try(request, fresh):
+            return
+        if self._client.http.our_state is h11.SEND_RESPONSE:
+            await self._unreachable(destination, checked.rule, "the server closed the connection without an answer")
 
     async def _try(self, request: h11.Request, server: Peer) -> bool:
         """Whether the server answered; False leaves the client as it was."""
@@ -184,7 +186,9 @@ class Conversation:
             self._server.abort()
         self._server = self._checked = None
 
-    def _record(self, destination: Destination, *, rule: str, allowed: bool = True, error: str = "") -> None:
+    def _record(
+        self, destination: Destination, *, rule: str, allowed: bool = True, reason: str = "", error: str = ""
+    ) -> None:
         self._decide(
             NetworkDecision(
                 host=destination.host,
@@ -192,23 +196,19 @@ class Conversation:
                 scheme=destination.scheme or "tunnel",
                 allowed=allowed,
                 rule=rule,
+                reason=reason,
                 error=error,
                 at=time.monotonic(),
             )
         )
 
     async def _refuse(self, destination: Destination, rule: str, why: str) -> None:
-        self._record(destination, rule=rule, allowed=False)
+        self._record(destination, rule=rule, allowed=False, reason=why)
         await self._answer(403, "Forbidden", why, (BLOCKED_HEADER, "1"))
 
     async def _unreachable(self, destination: Destination, rule: str, why: str) -> None:
         self._record(destination, rule=rule, error=why)
         await self._answer(502, "Bad Gateway", why, (UNREACHABLE_HEADER, "1"))
-
-    async def _no_answer(self) -> None:
-        if self._client.http.our_state is h11.SEND_RESPONSE:
-            why = "the server closed the connection without an answer"
-            await self._answer(502, "Bad Gateway", why, (UNREACHABLE_HEADER, "1"))
 
     async def _answer(self, status: int, reason: str, why: str, extra: tuple[str, str] | None = None) -> None:
         body = f"{why}\n".encode()

@@ -67,9 +67,15 @@ class Peer:
         self.http.receive_data(data)
 
     async def close(self, *, within: float) -> None:
-        """Sends what is queued, then closes; gives up after `within` seconds."""
+        """Sends what is queued, closes its half, waits for the other; gives up after `within` seconds."""
         try:
             async with asyncio.timeout(within):
+                await self.writer.drain()
+                if self.writer.can_write_eof() and not self.writer.is_closing():
+                    self.writer.write_eof()
+                # To close with bytes unread is a reset, which may cost the other end our last words.
+                while await self.reader.read(_CHUNK):
+                    pass
                 self.writer.close()
                 await self.writer.wait_closed()
         except OSError:
