@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,6 @@ def program(path: Path, script: str) -> Path:
 
 def way(*scripts: str) -> InstallWay:
     return InstallWay(description="a trial", commands=[("/bin/sh", "-c", script) for script in scripts])
-
-
-def nobody(line: str) -> None:
-    """Reads nothing."""
 
 
 def test_the_download_comes_first_and_the_machine_has_its_own_manager(tmp_path: Path) -> None:
@@ -65,13 +62,14 @@ async def test_a_way_that_works_gives_the_browser_it_left(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("scripts", "words"),
-    [(("exit 4", "touch late"), "ended with 4"), (("true",), "not an executable"), (("kill -9 $$",), "ended with -9")],
+    [(("exit 4", "echo late"), "ended with 4"), (("true",), "not an executable"), (("kill -9 $$",), "ended with -9")],
 )
 async def test_a_way_that_fails_says_how_and_stops(tmp_path: Path, scripts: tuple[str, ...], words: str) -> None:
     environ = {**os.environ, "AGENTLOOP_CHROMIUM": str(tmp_path / "none")}
+    lines: list[str] = []
     with pytest.raises(BrowserNotFound, match=words):
-        await carry_out(way(*scripts), on_line=nobody, environ=environ)
-    assert not Path("late").exists()
+        await carry_out(way(*scripts), on_line=lines.append, environ=environ)
+    assert lines == []
 
 
 async def test_a_browser_that_does_not_start_is_none(tmp_path: Path) -> None:
@@ -96,9 +94,14 @@ async def test_what_an_installer_started_dies_with_it(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with asyncio.timeout(10):
-        while running(pids[0]):
-            await asyncio.sleep(0.01)
+    await asyncio.to_thread(wait_until_gone, pids[0])
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + 10
+    while running(pid):
+        assert time.monotonic() < deadline, f"process {pid} is still there"
+        time.sleep(0.01)
 
 
 def running(pid: int) -> bool:
