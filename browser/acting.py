@@ -228,7 +228,7 @@ class Acting:
         self, receipt: Receipt, aim: Aim, near: str, done: Done, *, typed: Sequence[str]
     ) -> Receipt:
         try:
-            new = appeared("\n".join([near, *typed]), await self._marks.nearby(aim))[:APPEARED_LIMIT]
+            new = appeared(near, await self._marks.nearby(aim), typed)[:APPEARED_LIMIT]
         except TargetError:
             new = ""
         changed = receipt.changed or bool(new)

@@ -51,7 +51,7 @@ class Filling:
             await self._marks.fill(aim, text)
         else:
             self._require_field(aim, state)
-            await self._hands.replace(aim, text)
+            await self._hands.replace(aim, text, editor=state.contenteditable)
         done = Typed(changed=True, secret=state.type == "password", old=state.value or "")
         if submit:
             done = await self.held(aim, text, done)
@@ -110,10 +110,19 @@ class Filling:
         if option is None and editable:
             await self._hands.replace(aim, label)
             option = await self._awaited(label, seconds=OPTION_WAIT_S)
+        await self._click_option(option, label)
+
+    async def _click_option(self, option: Mark | None, label: str, *, tries: int = 3) -> None:
         if option is None:
             names = [mark.name for mark in self._acting.listed if mark.role in OPTION_ROLES]
             raise TargetError(f"it was opened, and has no option {label!r}: it has {_listed(names)}", reason="unfit")
-        await self._hands.click(await self._marks.aim(option))
+        try:
+            await self._hands.click(await self._marks.aim(option))
+        except TargetError as error:
+            if error.reason != "gone" or tries <= 1:
+                raise
+            # Lists that are filled as one types are drawn anew for each letter.
+            await self._click_option(await self._awaited(label, seconds=OPTION_WAIT_S), label, tries=tries - 1)
 
     async def _awaited(self, label: str, *, seconds: float) -> Mark | None:
         """The option once it is there: lists that are filled late take a moment."""

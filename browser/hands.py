@@ -12,9 +12,12 @@ from agentloop.browser.marks import Marks
 from agentloop.browser.page import evaluate
 from agentloop.errors import InvalidInput, TargetError
 
-__all__ = ["Hands", "ability"]
+__all__ = ["LONG", "Hands", "ability"]
 
 A = TypeVar("A")
+
+LONG = 2_000
+"""Characters beyond which a form control is filled rather than typed into."""
 
 
 def ability(driver: Driver, kind: Callable[..., A], verb: str) -> A:
@@ -61,20 +64,21 @@ class Hands:
         if not await self._marks.focus_inside(aim):
             raise TargetError("a click did not put the focus into it, so nothing was typed", reason="unfit")
 
-    async def replace(self, aim: Aim, text: str) -> None:
-        """Puts `text` in place of what the field holds; nothing in it submits a form."""
+    async def replace(self, aim: Aim, text: str, *, editor: bool = False) -> None:
+        """Puts `text` in place of what the field holds; nothing in it submits a form.
+
+        `editor`: it is editable content and no form control.
+        """
         await self.focus(aim)
-        if not isinstance(self._driver, Keys):
-            await self._replace_by_ten(aim, text)
+        if not editor and len(text) > LONG:
+            # An input method's way takes seconds for thousands of lines.
+            await self._marks.fill(aim, text)
             return
         await self._marks.select_content(aim)
-        if text:
+        if isinstance(self._driver, Keys) and text:
             await self._driver.insert_text(text)
-        else:
-            await self._driver.press("Delete")
-
-    async def _replace_by_ten(self, aim: Aim, text: str) -> None:
-        await self._marks.fill(aim, "")
+            return
+        await self.press("Delete")
         if text:
             async with self._marks.tag(aim) as selector:
                 await self._driver.send_keys(selector, text)

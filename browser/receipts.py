@@ -193,11 +193,18 @@ def short_address(url: str, base: str = "") -> str:
     return quote(f"{parts.scheme}://{parts.netloc}{path}" if foreign else path, 80)[1:-1]
 
 
-def appeared(before: str, after: str) -> str:
-    """The lines of `after` that `before` did not have, as one line."""
-    known = {" ".join(line.split()) for line in before.splitlines()}
-    lines = (" ".join(line.split()) for line in after.splitlines())
-    return " ".join(dict.fromkeys(line for line in lines if line and line not in known))
+def appeared(before: str, after: str, typed: Sequence[str] = ()) -> str:
+    """The lines of `after` that `before` did not have and nobody typed, as one line."""
+    known = {_folded(line) for line in before.splitlines()}
+    own = [_folded(text) for text in typed]
+    lines = [_folded(line) for line in after.splitlines()]
+    return " ".join(
+        dict.fromkeys(line for line in lines if line not in known and not any(line in text for text in own))
+    )
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _cut(text: str, limit: int) -> str:

@@ -35,9 +35,7 @@ CANDIDATES = 4
 NAME_LIMIT = 100
 ROW_LIMIT = 80
 
-FIELD_ROLES = frozenset({"textbox", "searchbox", "spinbutton", "date", "time", "color"})
-FIELD_TYPES = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range", "number"})
-NO_FIELD_TYPES = frozenset({"button", "submit", "reset", "image", "checkbox", "radio", "file"})
+FIELD_ROLES = frozenset({"textbox", "searchbox"})
 
 FORMS = 'a mark\'s name and number ("Save", 9), a number 9, a CSS selector "#save", or {x, y}'
 
@@ -281,12 +279,8 @@ def _nowhere(name: str) -> str:
 
 
 def is_field(mark: Mark) -> bool:
-    """True when text can be typed into the mark."""
-    if mark.tag == "input" and mark.type in NO_FIELD_TYPES:
-        return False
-    if mark.role == "combobox":
-        return mark.tag == "input"
-    return mark.tag == "textarea" or mark.role in FIELD_ROLES or (mark.tag == "input" and mark.type in FIELD_TYPES)
+    """True when any text can be typed into the mark."""
+    return mark.role in FIELD_ROLES or (mark.role == "combobox" and mark.tag == "input")
 
 
 def nearest_field(mark: Mark, marks: Sequence[Mark]) -> Mark | None:
