@@ -44,7 +44,8 @@ async def _received(request: web.Request) -> _Received:
         if isinstance(value, FileField):
             text = f"{value.filename} ({len(value.file.read())} bytes)" if value.filename else ""
         else:
-            text = str(value)
+            # Forms send line ends as CR LF, whatever the page held.
+            text = str(value).replace("\r\n", "\n")
         received.setdefault(name, []).append(text)
     return received
 
