@@ -16,9 +16,10 @@ import asyncio
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv6Address
 
 from agentloop.errors import InvalidInput, RequestRefused, WorldError
-from agentloop.guard.network.address import METADATA_HOSTS, NEVER, AddressKind, classify, parse_address, unwrap
+from agentloop.guard.network.address import METADATA_HOSTS, NEVER, Address, AddressKind, classify, parse_address, unwrap
 from agentloop.guard.network.base import Checked, OwnPorts, Resolver
 from agentloop.guard.network.pattern import Pattern, for_browser
 from agentloop.guard.network.url import DEFAULT_PORTS, Url, canonical_host, parse_url
@@ -165,7 +166,7 @@ class Boundary:
             raise WorldError(f"{target.host} could not be resolved: {error}") from error
         if not found:
             raise WorldError(f"{target.host} could not be resolved: it has no address")
-        return tuple(str(parse_address(text)) for text in found)
+        return tuple(_plain(parse_address(text)) for text in found)
 
     def _rule(self, target: _Target, address: str) -> str:
         kind = classify(address)
@@ -181,7 +182,7 @@ class Boundary:
 
     def _check_rebinding(self, target: _Target, addresses: Sequence[str], rules: Sequence[str]) -> None:
         # Only exact names reach private addresses unasked, so the memory is as long as the operator's list.
-        if addresses == (target.host,) or not {"allow", "start-url"}.intersection(rules):
+        if _literal(target.host) is not None or not {"allow", "start-url"}.intersection(rules):
             return
         places = frozenset(_place(address) for address in addresses) - {""}
         if not places <= self._first_seen.setdefault(target.host, places):
@@ -198,9 +199,15 @@ def _patterns(allow: Iterable[str | Pattern] | None) -> tuple[Pattern, ...] | No
 
 def _literal(host: str) -> str | None:
     try:
-        return str(parse_address(host))
+        return _plain(parse_address(host))
     except InvalidInput:
         return None
+
+
+def _plain(address: Address) -> str:
+    """As text, a mapped IPv4 address as IPv4: it is the same place, also on a machine without IPv6."""
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(mapped or address)
 
 
 def _place(address: str) -> str:

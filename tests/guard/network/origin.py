@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -49,6 +50,12 @@ class Origin:
                 return web.Response(body=await request.read(), headers=headers)
             case "/redirect":
                 return web.Response(status=302, headers={"Location": request.query["to"], **headers})
+            case "/refresh":
+                refresh = f"<meta http-equiv='refresh' content='0; url={request.query['to']}'>"
+                return web.Response(text=refresh, content_type="text/html")
+            case "/service.js":
+                script = f"fetch({json.dumps(request.query['to'])}, {{mode: 'no-cors'}})"
+                return web.Response(text=script, content_type="text/javascript")
             case "/chunked" | "/events":
                 return await self._stream(request)
             case "/ws":
@@ -57,8 +64,6 @@ class Origin:
                 return web.Response(status=204)
             case "/imposter":
                 return web.Response(headers={"X-Agentloop-Blocked": "1", "X-Agentloop-Unreachable": "1", "X-Kept": "1"})
-            case path if path.endswith(".js"):
-                return web.Response(text="", content_type="text/javascript", headers=headers)
         return web.Response(text=f"{self.host} {request.path}", headers=headers)
 
     async def _stream(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -191,6 +191,13 @@ async def test_every_checked_address_is_given_back() -> None:
     assert checked == Checked(host="other.test", port=443, addresses=("1.1.1.1", "2606:4700::1111"), rule="public")
 
 
+async def test_a_mapped_address_is_dialled_as_what_it_stands_for() -> None:
+    boundary = Boundary(allow_private=True, resolver=Names())
+
+    assert (await boundary.resolve("::ffff:7f00:1", 80)).addresses == ("127.0.0.1",)
+    assert (await boundary.resolve("mapped.test", 80)).addresses == ("10.0.0.5",)
+
+
 async def test_a_refusal_says_what_to_do() -> None:
     with pytest.raises(RequestRefused, match=r"to allow it: --allow http://127\.0\.0\.1:8000$") as caught:
         await Boundary(allow=[], resolver=Names()).resolve("127.1", 8000, "http")
