@@ -106,16 +106,21 @@ class Acting:
         listing = self._marks.listing
         return listing.marks if listing and self._replaced_by is None else ()
 
-    async def on_target(self, call: Call, deed: Deed, *, verify: Verify | None = None) -> Receipt:
-        """An act on an element: `deed` once it is found and checked, `verify` when all has settled on the same page."""
+    async def on_target(
+        self, call: Call, deed: Deed, *, verify: Verify | None = None, seconds: float = ACT_S
+    ) -> Receipt:
+        """An act on an element: `deed` once it is found and checked, `verify` when all has settled on the same page.
+
+        Finding and `deed` are each bounded by `seconds`.
+        """
         act = self._announce(call)
         target = await self._before(act, call.target)
         async with self._explained():
-            async with _bounded(act.verb):
+            async with _bounded(act.verb, seconds):
                 found, aim = await self.aim(target)
             near = await self._marks.nearby(aim)
             base = await address(self._driver)
-            async with watching(self._driver) as watched, _bounded(act.verb):
+            async with watching(self._driver) as watched, _bounded(act.verb, seconds):
                 done = await deed(aim) or Done()
         effects = watched.effects
         if verify is not None and not effects.document:
@@ -285,12 +290,12 @@ class Acting:
 
 
 @asynccontextmanager
-async def _bounded(verb: str) -> AsyncIterator[None]:
+async def _bounded(verb: str, seconds: float) -> AsyncIterator[None]:
     try:
-        async with asyncio.timeout(ACT_S):
+        async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise DriverTimeout(f"{verb} was not done within {ACT_S:g} s") from None
+        raise DriverTimeout(f"{verb} was not done within {seconds:g} s") from None
 
 
 def _joined(*notes: str) -> str:

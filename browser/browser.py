@@ -37,6 +37,8 @@ __all__ = ["Browser"]
 AnyTarget: TypeAlias = Target | Mark
 
 LOOK_CHARS = 6_000
+UPLOAD_S = 8.0
+"""Longer than any act, so that the driver's own word on a chooser that did not open is heard."""
 
 
 class Browser(Surroundings):
@@ -188,7 +190,7 @@ class Browser(Surroundings):
         async def deed() -> Done:
             return _scrolled(await evaluate(self.driver, "scroll", {"selector": None, "dx": dx, "dy": dy}))
 
-        return await self._acting.on_page(Call(verb="scroll", values=(dx, dy)), deed)
+        return await self._acting.on_page(Call(verb="scroll", values=(dx, dy) if dx else (dy,)), deed)
 
     async def _scroll_at(self, aim: Aim, dx: float, dy: float) -> Done:
         return _scrolled(await self._hands.wheel(aim, dx, dy))
@@ -242,7 +244,7 @@ class Browser(Surroundings):
             return Done(changed=True)
 
         call = Call(verb="upload", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,))
-        return await self._acting.on_target(call, deed)
+        return await self._acting.on_target(call, deed, seconds=UPLOAD_S)
 
     def file_paths(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Where files to upload really lie: links followed, relative paths beginning at `folder`."""

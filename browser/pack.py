@@ -94,7 +94,7 @@ def browser_capability(
 
     async def build(context: BuildContext) -> Sequence[Pack]:
         async with AsyncExitStack() as stack:
-            driver = await stack.enter_async_context(lease.driver(context))
+            driver = await _opened(stack, lease.driver(context))
             browser = Browser(
                 driver,
                 vision=_metered(vision, context),
@@ -110,6 +110,14 @@ def browser_capability(
         raise AssertionError("an exit stack swallows nothing")
 
     return Capability(name="browser", description="Drives a web page.", build=build)
+
+
+async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[Driver]) -> Driver:
+    # A run that asked for a browser must not go on without one, as it would after an ordinary error here.
+    try:
+        return await stack.enter_async_context(opening)
+    except DriverError as error:
+        raise EndRun(Status.BROWSER_LOST, "open", str(error)) from None
 
 
 def _metered(vision: Vision | None, context: BuildContext) -> Vision | None:

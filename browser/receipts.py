@@ -93,7 +93,7 @@ def _literal(value: Any, limit: int = VALUE_LIMIT) -> str:
         return quote(value, limit)
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_literal(item, limit) for item in value) + "]"
-    return json.dumps(value)
+    return f"{value:.15g}" if isinstance(value, float) else json.dumps(value)
 
 
 # Lines ---------------------------------------------------------------------------------------------

@@ -36,8 +36,8 @@ def receipt(
     return Receipt(call=call, changed=changed, effects=effects or Effects(), **fields)
 
 
-def opened(path: str, **fields: Any) -> Effects:
-    return Effects(**({"url": f"http://shop.test{path}", "document": True} | fields))
+def opened(path: str, status: int | None = None) -> Effects:
+    return Effects(url=f"http://shop.test{path}", document=True, status=status)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,8 @@ def test_new_lines_near_a_target_are_what_appeared() -> None:
 
 
 def view(**fields: Any) -> View:
-    return View(**({"document": "d1", "address": "http://shop.test/shop/", "headings": ("# Products (200)",)} | fields))
+    known: dict[str, Any] = {"document": "d1", "address": "http://shop.test/shop/", "headings": ("# Products (200)",)}
+    return View(**(known | fields))
 
 
 def test_the_changed_line_names_address_headings_and_values() -> None:

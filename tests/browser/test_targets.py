@@ -24,9 +24,8 @@ from agentloop.errors import InvalidInput
 
 
 def mark(id: int, role: str, name: str = "", **fields: Any) -> Mark:
-    return Mark(
-        **({"id": id, "tag": "div", "role": role, "name": name, "x": 0.0, "y": 0.0, "w": 10.0, "h": 10.0} | fields)
-    )
+    known: dict[str, Any] = {"tag": "div", "x": 0.0, "y": 0.0, "w": 10.0, "h": 10.0}
+    return Mark(id=id, role=role, name=name, **(known | fields))
 
 
 SHOP = (
