@@ -172,20 +172,26 @@ async def _start(launcher: Launcher, config: Mapping[str, Any], max_frame: int) 
 async def _introduction(sock: socket.socket) -> int | None:
     loop = asyncio.get_running_loop()
     if not hasattr(socket, "recv_fds"):
-        byte, descriptors = await loop.sock_recv(sock, 1), []
-    else:
-        readable = loop.create_future()
-        loop.add_reader(sock, lambda: readable.done() or readable.set_result(None))
-        try:
-            await readable
-        finally:
-            loop.remove_reader(sock)
-        byte, descriptors, _, _ = socket.recv_fds(sock, 1, 1)
+        if not await loop.sock_recv(sock, 1):
+            raise _Stillborn
+        return None
+    readable: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(sock, _settle, readable)
+    try:
+        await readable
+    finally:
+        loop.remove_reader(sock)
+    byte, descriptors, _, _ = socket.recv_fds(sock, 1, 1)
     if not byte:
         raise _Stillborn
     for descriptor in descriptors:
         os.set_inheritable(descriptor, False)
     return descriptors[0] if descriptors else None
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 async def _greet(child: ChildProcess, config: Mapping[str, Any]) -> None:

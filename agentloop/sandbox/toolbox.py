@@ -17,22 +17,36 @@ from agentloop.packs.base import Pack, Primitive
 __all__ = ["CORE_NAMES", "Tool", "Toolbox", "core_declarations"]
 
 CORE_NAMES: Final = (
-    "log print console text assert answer fail parseUrl args require help skillList skillGet sleep run"
-).split()
+    "answer",
+    "args",
+    "assert",
+    "console",
+    "fail",
+    "help",
+    "log",
+    "parseUrl",
+    "print",
+    "require",
+    "run",
+    "skillGet",
+    "skillList",
+    "sleep",
+    "text",
+)
 """What every script has or defines whatever its packs; no pack may take these names."""
 
-_RESERVED: Final = frozenset(
-    (
-        "arguments await break case catch class const continue debugger default delete do else enum eval export "
-        "extends false finally for function if implements import in instanceof interface let new null package "
-        "private protected public return static super switch this throw true try typeof undefined var void while "
-        "with yield NaN Infinity globalThis Object Function Array String Number Boolean Symbol BigInt Math JSON "
-        "Date RegExp Error Promise Map Set WeakMap WeakSet WeakRef Proxy Reflect ArrayBuffer DataView Atomics "
-        "parseInt parseFloat isNaN isFinite encodeURIComponent decodeURIComponent encodeURI decodeURI escape "
-        "unescape URL URLSearchParams TextEncoder TextDecoder atob btoa structuredClone crypto performance "
-        "queueMicrotask setTimeout setInterval setImmediate requestAnimationFrame clearTimeout clearInterval"
-    ).split()
-)
+# JavaScript's words, and the globals that scripts and the prelude rely on.
+_RESERVED: Final = """
+arguments await break case catch class const continue debugger default delete do else enum eval export extends
+false finally for function if implements import in instanceof interface let new null package private protected
+public return static super switch this throw true try typeof undefined var void while with yield
+
+NaN Infinity globalThis Object Function Array String Number Boolean Symbol BigInt Math JSON Date RegExp Error
+Promise Map Set WeakMap WeakSet WeakRef Proxy Reflect ArrayBuffer DataView Atomics parseInt parseFloat isNaN
+isFinite encodeURIComponent decodeURIComponent encodeURI decodeURI escape unescape URL URLSearchParams
+TextEncoder TextDecoder atob btoa structuredClone crypto performance queueMicrotask setTimeout setInterval
+setImmediate requestAnimationFrame clearTimeout clearInterval
+"""
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", re.ASCII)
 _DECLARATION: Final = re.compile(r"/\*\* (?P<text>.+?) \*/\n(?P<code>declare (?:function|const) (?P<name>\w+).*)")
 _LONGEST_SLEEP_MS: Final = 30_000
@@ -85,7 +99,7 @@ class Toolbox:
 
     def _check_name(self, pack: Pack, name: str) -> None:
         parts = name.split(".")
-        if not _NAME.fullmatch(name) or parts[0] in _RESERVED or parts[0] in CORE_NAMES:
+        if not _NAME.fullmatch(name) or parts[0] in _RESERVED.split() or parts[0] in CORE_NAMES:
             raise InvalidInput(f"pack {pack.name!r}: a primitive cannot be called {name!r} in JavaScript; rename it")
         if parts[-1] in ("async", "all", "name", "length", "prototype", "__proto__"):
             raise InvalidInput(f"pack {pack.name!r}: {name!r} ends in a name that every primitive has; rename it")

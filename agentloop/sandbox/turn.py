@@ -59,7 +59,7 @@ class Turn:
         self._clock = clock
         self._live = live
         self._slots = asyncio.Semaphore(limits.in_flight)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._handlers: Mapping[int, Callable[[int, bytes], None]] = {
             w.CALL: self._on_call,
@@ -109,7 +109,7 @@ class Turn:
         return Ending(error=error, keep=keep)
 
     async def _cancel_calls(self) -> None:
-        tasks = [task for task in self._tasks if not task.done()]
+        tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         if tasks:
@@ -136,18 +136,20 @@ class Turn:
     # --- calls ---
 
     def _on_call(self, id: int, body: bytes) -> None:
-        tool, arguments = self._read_call(body)
+        tool, arguments = self._read_call(id, body)
         if self._count(1):
             self._begin(id, self._call(tool, arguments))
 
     def _on_batch(self, id: int, body: bytes) -> None:
-        tool, batch = self._read_call(body)
+        tool, batch = self._read_call(id, body)
         if not all(isinstance(arguments, list) for arguments in batch):
             raise Violation("a batch is no list of argument lists")
         if self._count(len(batch)):
             self._begin(id, self._call_all(tool, batch))
 
-    def _read_call(self, body: bytes) -> tuple[Tool, list[Any]]:
+    def _read_call(self, id: int, body: bytes) -> tuple[Tool, list[Any]]:
+        if id in self._tasks:
+            raise Violation("it used the id of a call that is still under way")
         name, _, text = body.partition(b"\n")
         tool = self._toolbox.tools.get(name.decode("ascii", "replace"))
         if tool is None:
@@ -167,13 +169,16 @@ class Turn:
         return False
 
     def _begin(self, id: int, work: Awaitable[Any]) -> None:
-        task = asyncio.create_task(self._answer(id, work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[id] = asyncio.create_task(self._answer(id, work))
 
     async def _answer(self, id: int, work: Awaitable[Any]) -> None:
         try:
-            reply = encode(await work)
+            # Forgotten here and not in a callback, which would cost the loop one more round.
+            try:
+                value = await work
+            finally:
+                self._tasks.pop(id, None)
+            reply = encode(value)
             if len(reply) > self._limits.result_bytes:
                 raise ValueError(f"the call returned {len(reply)} bytes of JSON, at most {self._limits.result_bytes}")
         except (EndRun, EndTurn) as end:

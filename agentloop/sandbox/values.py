@@ -9,6 +9,14 @@ from typing import Any, Final
 
 __all__ = ["encode", "escaped_surrogates", "readable", "strict", "too_deep", "usable_args"]
 
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+# `json.loads` and `json.dumps` with options make one of these for every call.
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _ONE_KIND: Final = bytes.maketrans(b"{}", b"[]")
 _NO_MARKS: Final = bytes(sorted(set(range(256)) - set(b'[]{}"')))
 
@@ -19,9 +27,9 @@ def encode(value: Any) -> bytes:
     Raises `TypeError` or `ValueError` when the value is no JSON data.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _ENCODER.encode(value)
     except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _ENCODER.encode(_finite(value))
     try:
         return text.encode()
     except UnicodeEncodeError:  # a lone surrogate, which only an escape can carry
@@ -41,13 +49,9 @@ def _finite(value: Any) -> Any:
 def strict(text: bytes) -> Any:
     """Parses what a child sent. Raises `ValueError` for anything but JSON in UTF-8."""
     try:
-        return json.loads(text.decode(), parse_constant=_no_constant)
+        return _DECODER.decode(text.decode())
     except RecursionError:
         raise ValueError("nests too deeply") from None
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)
 
 
 def too_deep(text: bytes, depth: int) -> bool:

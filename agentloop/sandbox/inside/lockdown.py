@@ -42,25 +42,46 @@ class Architecture(NamedTuple):
     mapping: tuple[int, ...]
 
 
-# In both tables: read write close lseek recvfrom sendto | munmap mremap brk madvise |
-# rt_sigprocmask rt_sigreturn restart_syscall sigaltstack | sched_yield nanosleep clock_nanosleep
-# clock_gettime clock_getres gettimeofday getrusage | getpid gettid futex getrandom exit exit_group.
-# recvfrom and sendto are what a connected socket's recv and send are made of.
-ARCHITECTURES: Final[dict[str, Architecture]] = {
-    "x86_64": Architecture(
-        0xC000003E,
-        (0, 1, 3, 8, 45, 44, 11, 25, 12, 28, 14, 15, 219, 131, 24, 35, 230)
-        + (228, 229, 96, 98, 39, 186, 202, 318, 60, 231),
-        (9, 10),
-    ),
-    "aarch64": Architecture(
-        0xC00000B7,
-        (63, 64, 57, 62, 207, 206, 215, 216, 214, 233, 135, 139, 128, 132, 124, 101, 115)
-        + (113, 114, 169, 165, 172, 178, 98, 278, 93, 94),
-        (222, 226),
-    ),
+# Numbers on x86_64 and aarch64. recvfrom and sendto are what a connected socket's recv and send are made of.
+_ALLOWED: Final = {
+    "read": (0, 63),
+    "write": (1, 64),
+    "close": (3, 57),
+    "lseek": (8, 62),
+    "recvfrom": (45, 207),
+    "sendto": (44, 206),
+    "munmap": (11, 215),
+    "mremap": (25, 216),
+    "brk": (12, 214),
+    "madvise": (28, 233),
+    "rt_sigprocmask": (14, 135),
+    "rt_sigreturn": (15, 139),
+    "restart_syscall": (219, 128),
+    "sigaltstack": (131, 132),
+    "sched_yield": (24, 124),
+    "nanosleep": (35, 101),
+    "clock_nanosleep": (230, 115),
+    "clock_gettime": (228, 113),
+    "clock_getres": (229, 114),
+    "gettimeofday": (96, 169),
+    "getrusage": (98, 165),
+    "getpid": (39, 172),
+    "gettid": (186, 178),
+    "futex": (202, 98),
+    "getrandom": (318, 278),
+    "exit": (60, 93),
+    "exit_group": (231, 94),
 }
-"""Keyed by `os.uname().machine`; the mapping calls are mmap and mprotect."""
+_MAPPING: Final = {"mmap": (9, 222), "mprotect": (10, 226)}
+
+
+def _architecture(audit: int, column: int) -> Architecture:
+    allowed, mapping = (tuple(pair[column] for pair in table.values()) for table in (_ALLOWED, _MAPPING))
+    return Architecture(audit, allowed, mapping)
+
+
+ARCHITECTURES: Final = {"x86_64": _architecture(0xC000003E, 0), "aarch64": _architecture(0xC00000B7, 1)}
+"""Keyed by `os.uname().machine`."""
 
 
 def filter_program(arch: Architecture) -> list[tuple[int, int, int, int]]:

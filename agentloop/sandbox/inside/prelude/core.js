@@ -6,7 +6,7 @@
   delete globalThis.__host;
 
   const { stringify, parse } = JSON;
-  const { apply, defineProperty, getPrototypeOf, getOwnPropertyDescriptor } = Reflect;
+  const { apply, defineProperty, getPrototypeOf, setPrototypeOf, getOwnPropertyDescriptor } = Reflect;
   const { Error, TypeError, SyntaxError, Promise, Map, Array, String } = globalThis;
   const indirectEval = globalThis.eval;
   const AsyncFunction = getPrototypeOf(async function () {}).constructor;
@@ -63,11 +63,13 @@
   const waiting = new Map();
   const waitingSet = method(waiting.set), waitingGet = method(waiting.get), waitingDelete = method(waiting.delete);
 
+  // Our own lists have no prototype: a script may have put a toJSON on its ancestors.
+  const bare = (list) => setPrototypeOf(list, null) && list;
   const trimmed = (list) => {
     let length = list.length;
     while (length > 0 && list[length - 1] === undefined) length--;
     list.length = length;
-    return list;
+    return bare(list);
   };
   const entry = (item) =>
     item !== null && typeof item === "object" && kit.isArray(item.spread) ? trimmed([...item.spread]) : trimmed([item]);
@@ -85,7 +87,7 @@
       if (!kit.isArray(list)) throw new TypeError(name + ".all(list) takes an array, one entry for each call");
       const calls = [];
       for (let i = 0; i < list.length; i++) kit.push(calls, entry(list[i]));
-      return calls.length === 0 ? [] : unwrap(host("batch", ++sequence, name, stringify(calls)));
+      return calls.length === 0 ? [] : unwrap(host("batch", ++sequence, name, stringify(bare(calls))));
     }, false);
     kit.define(sync, "name", name, false);
     return sync;
@@ -127,9 +129,10 @@
     try {
       const { text, warnings } = kit.serialise(value);
       if (text === undefined && value !== undefined) {
-        throw new TypeError("run() must return JSON data, got a " + typeof value);
+        throw new TypeError("run() must return JSON data, got " + typeof value);
       }
-      unwrapped(host("done", 0, stringify([...early, ...warnings]), value === undefined ? "" : text));
+      for (let i = 0; i < warnings.length; i++) kit.push(early, warnings[i]);
+      unwrapped(host("done", 0, stringify(bare(early)), value === undefined ? "" : text));
     } catch (error) {
       host("error", 0, stringify(kit.describe(error, "result")));
     }
