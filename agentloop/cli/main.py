@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from types import MappingProxyType
-
-import click
-
-from agentloop.cli.ndjson import fatal_line
-from agentloop.cli.render import visible
-from agentloop.errors import AgentLoopError
-from agentloop.report.verdict import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_SETUP
 
 __all__ = ["COMMANDS", "main", "route"]
 
@@ -27,7 +18,23 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "version": "Print the version.",
     }
 )
-"""Each command with its line in the help; its module is loaded only when it is called."""
+"""Each command with its line in the help; a command's module is loaded only when it is called."""
+
+_HELP = """\
+Usage: agentloop COMMAND [OPTIONS] [TASK]...
+       agentloop [OPTIONS] TASK...           short for agentloop run
+
+A model thinks in JavaScript, a sandbox runs it, a real browser does it. The answer
+goes to standard output, everything else to standard error.
+
+Commands:
+{commands}
+
+agentloop COMMAND --help lists a command's options.
+
+Exit codes: 0 completed, 1 error, 2 out of steps, 3 usage or set-up, 4 a check
+failed, 5 out of budget or time, 6 refused, 7 browser lost, 8 model error,
+9 diverged, 130 interrupted."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,69 +43,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    try:
-        code = _commands.main(route(words), prog_name="agentloop", standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except click.ClickException as error:
-        usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else ""
-        return _fatal(error.format_message(), words, usage=usage)
-    except AgentLoopError as error:
-        return _fatal(str(error), words)
-    except (click.Abort, KeyboardInterrupt):
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        return EXIT_ERROR
-    except Exception as error:  # the last border: a defect gets its trace, a program its line and its code
-        traceback.print_exc()
-        return _fatal(f"internal error: {type(error).__name__}: {error}", words, code=EXIT_ERROR)
+    name, rest = route(words)
+    if name == "help":
+        print(_HELP.format(commands="\n".join(f"  {name:<16} {line}" for name, line in COMMANDS.items())))
+        return 0
+    # Help is what people wait for: it is printed before anything is loaded.
+    from agentloop.cli.calling import call
+
+    return call(name, rest)
 
 
-def route(words: Sequence[str]) -> list[str]:
-    """The words with the command in front: what names no command is a task for `run`."""
-    if not words:
-        return ["run"]
-    first, rest = words[0], list(words[1:])
-    if first == "help" and (not rest or (len(rest) == 1 and rest[0] in COMMANDS)):
-        return [*rest, "--help"]
-    if first in COMMANDS or first in ("-h", "--help"):
-        return [first, *rest]
-    return ["version"] if first == "--version" and not rest else ["run", *words]
-
-
-class _Commands(click.Group):
-    """Loads a command's module when the command is called, and not for the list of all."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"agentloop.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-def _commands() -> None:
-    """A model thinks in JavaScript, a sandbox runs it, a real browser does it.
-
-    agentloop "TASK" is short for agentloop run "TASK". The answer goes to standard output,
-    everything else to standard error.
-
-    Exit codes: 0 completed, 1 error, 2 out of steps, 3 usage or set-up, 4 a check failed,
-    5 out of budget or time, 6 refused, 7 browser lost, 8 model error, 9 diverged, 130 interrupted.
-    """
-
-
-def _fatal(message: str, words: Sequence[str], *, usage: str = "", code: int = EXIT_SETUP) -> int:
-    if "--json" in words:
-        print(fatal_line(message), flush=True)
-    if usage:
-        print(usage, file=sys.stderr)
-    print(f"agentloop: {visible(message)}", file=sys.stderr)
-    return code
+def route(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The command and its words: what names no command is a task for `run`."""
+    first, rest = (words[0], list(words[1:])) if words else ("", [])
+    if first in ("-h", "--help") or (first == "help" and not rest):
+        return "help", []
+    if first == "help" and len(rest) == 1 and rest[0] in COMMANDS:
+        return rest[0], ["--help"]
+    if first in COMMANDS:
+        return first, rest
+    return ("version", []) if first == "--version" and not rest else ("run", list(words))

@@ -21,19 +21,19 @@ HEAVY = ("playwright", "PIL", "aiohttp", "httpx", "rich", "sqlite_utils", "opent
 @pytest.mark.parametrize(
     ("words", "routed"),
     [
-        ([], ["run"]),
-        (["hello"], ["run", "hello"]),
-        (["--json", "hello"], ["run", "--json", "hello"]),
-        (["find", "browse"], ["run", "find", "browse"]),
-        (["browse", "x"], ["browse", "x"]),
-        (["help"], ["--help"]),
-        (["help", "browse"], ["browse", "--help"]),
-        (["help", "me"], ["run", "help", "me"]),
-        (["-h"], ["-h"]),
-        (["--version"], ["version"]),
+        ([], ("run", [])),
+        (["hello"], ("run", ["hello"])),
+        (["--json", "hello"], ("run", ["--json", "hello"])),
+        (["find", "browse"], ("run", ["find", "browse"])),
+        (["browse", "x"], ("browse", ["x"])),
+        (["help"], ("help", [])),
+        (["help", "browse"], ("browse", ["--help"])),
+        (["help", "me"], ("run", ["help", "me"])),
+        (["-h"], ("help", [])),
+        (["--version"], ("version", [])),
     ],
 )
-def test_what_names_no_command_is_a_task_for_run(words: list[str], routed: list[str]) -> None:
+def test_what_names_no_command_is_a_task_for_run(words: list[str], routed: tuple[str, list[str]]) -> None:
     assert route(words) == routed
 
 

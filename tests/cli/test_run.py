@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentloop.testing.llm_server import llm_server
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Replies = Callable[..., str]
+
+
+def js(body: str) -> str:
+    return f"```javascript\nfunction run(args) {{ {body} }}\n```"
+
+
+YES = "DONE\nyes"
+ADD = [js("log('adding'); return { sum: 2 + 3 };"), js("answer(`It is ${args.sum}`);")]
+
+
+def events(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_answer_is_alone_on_standard_output(agentloop: Run, replies: Replies) -> None:
+    done = agentloop("run", "add 2 and 3", "--llm", replies(*ADD))
+    assert (done.returncode, done.stdout) == (0, "It is 5\n")
+    lines = done.stderr.splitlines()
+    assert [line[:3].strip() for line in lines[:2]] == ["1", "2"]
+    assert all(re.search(r"\(\d[\d,]*\+\d+ tokens\)$", line) for line in lines[:2])
+    assert re.fullmatch(r"completed · \d+ steps · [\d,]+\+\d+ tokens · \d+\.\d s", lines[2])
+
+
+@pytest.mark.parametrize("words", [("{llm}", "--quiet", "add", "2"), ("add", "--quiet", "2", "{llm}")])
+def test_options_stand_before_and_after_the_words(agentloop: Run, replies: Replies, words: tuple[str, ...]) -> None:
+    llm = f"--llm={replies(YES)}"
+    done = agentloop(*(word.format(llm=llm) for word in words), "--json")
+    assert done.stderr == ""
+    assert next(event["content"] for event in events(done.stdout) if event["type"] == "user") == "add 2"
+
+
+def test_the_task_may_come_on_standard_input(agentloop: Run, replies: Replies) -> None:
+    done = agentloop("--json", "--llm", replies("DONE\nyes"), stdin="  äpfel zählen \n")
+    assert next(event["content"] for event in events(done.stdout) if event["type"] == "user") == "äpfel zählen"
+
+
+def test_json_is_one_event_a_line_ending_in_the_result(agentloop: Run, replies: Replies) -> None:
+    done = agentloop("run", "add", "--json", "--llm", replies(*ADD))
+    assert (done.returncode, done.stderr) == (0, "")
+    told = events(done.stdout)
+    kinds = [event["type"] for event in told]
+    assert kinds[0] == "run_started" and kinds[-2:] == ["done", "result"]
+    assert kinds.count("done") == kinds.count("result") == 1
+    assert "response_chunk" not in kinds
+    assert told[-1]["status"] == "completed" and told[-1]["final_text"] == "It is 5"
+    assert [event["seq"] for event in told if "seq" in event] == list(
+        range(1, len([e for e in told if "seq" in e]) + 1)
+    )
+
+
+def test_json_stream_adds_the_answer_as_it_arrives(agentloop: Run, replies: Replies) -> None:
+    answer = "A long answer, in many words. " * 5
+    done = agentloop("run", "tell", "--json", "--json-stream", "--llm", replies(f"DONE\n{answer}"))
+    chunks = [event["content"] for event in events(done.stdout) if event["type"] == "response_chunk"]
+    assert len(chunks) > 1 and "".join(chunks) == answer.strip()
+
+
+def test_quiet_leaves_the_answer(agentloop: Run, replies: Replies) -> None:
+    done = agentloop("run", "add", "--quiet", "--llm", replies(*ADD))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "It is 5\n", "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words", "code", "status"),
+    [
+        (
+            [js("return { n: 1 }"), js("return { n: 2 }"), js("return { n: 3 }")],
+            ["--max-steps", "2"],
+            2,
+            "max_iterations",
+        ),
+        ([], [], 8, "model_error"),
+        ([js("fail('no such thing')")], [], 1, "error"),
+        ([js("return 1")] * 4, [], 1, "error"),
+    ],
+)
+def test_the_exit_code_follows_the_status(
+    agentloop: Run, replies: Replies, lines: list[str], words: list[str], code: int, status: str
+) -> None:
+    done = agentloop("run", "try", "--json", "--llm", replies(*lines), *words)
+    assert done.returncode == code, done.stderr
+    assert events(done.stdout)[-1]["status"] == status
+    assert events(done.stdout)[-1]["type"] == "result"
+
+
+async def test_out_of_time_is_5(repository: Path) -> None:
+    async with llm_server(["x" * 60], faults={0: {"fault": "slow", "delay_s": 60}}) as server:
+        code, out = await finished(repository, "ask", "--json", "--timeout", "1", "--llm-base-url", server.base_url)
+    assert (code, events(out)[-1]["status"]) == (5, "timeout")
+
+
+async def test_a_model_over_the_wire(repository: Path) -> None:
+    async with llm_server(["DONE\nfrom afar"]) as server:
+        words = ["ask", "--llm-base-url", server.base_url, "--model", "tiny"]
+        assert await finished(repository, *words) == (0, "from afar\n")
+        assert server.requests[0].body["model"] == "tiny"
+
+
+async def finished(repository: Path, *words: str) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "agentloop", *words),
+        cwd=repository,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    out, _ = await process.communicate()
+    return process.returncode, out.decode()
+
+
+# Signals, closed pipes, terminals
+
+
+def started(repository: Path, *words: str, **streams: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "agentloop", *words]
+    return subprocess.Popen(command, cwd=repository, stdin=subprocess.DEVNULL, text=True, **streams)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_in_order(repository: Path, replies: Replies, number: signal.Signals) -> None:
+    llm = replies(js("sleep(30000)"))
+    with started(repository, "wait", "--json", "--llm", llm, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines: list[str] = []
+        while not lines or '"execute_js"' not in lines[-1]:
+            lines.append(process.stdout.readline())
+        process.send_signal(number)
+        told = events(process.stdout.read())
+    assert process.returncode == 130
+    assert told[-1]["type"] == "result"
+    assert (told[-1]["status"], told[-1]["reason"]) == ("cancelled", "signal")
+
+
+def test_when_nobody_reads_on_the_run_ends_without_a_trace(repository: Path, replies: Replies) -> None:
+    llm = replies(js("sleep(200)"), js("sleep(30000)"))
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(repository, "wait", "--json", "--llm", llm, **streams) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=30) == 1
+        assert process.stderr.read() == ""
+
+
+def test_a_terminal_gets_colours_and_a_harmless_answer(repository: Path, replies: Replies) -> None:
+    llm = replies("DONE\nred \x1b[31m and \u202e back\nsecond line")
+    mine, theirs = pty.openpty()
+    with started(repository, "tell", "--llm", llm, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        seen = b""
+        try:
+            while data := os.read(mine, 4096):
+                seen += data
+        except OSError:
+            pass  # how Linux says that the other end is closed
+    os.close(mine)
+    text = seen.decode()
+    assert process.returncode == 0
+    assert "red \\x1b[31m and \\u202e back\r\nsecond line\r\n" in text
+    assert "completed" in text and "\x1b[31m" not in text
+
+
+def test_into_a_pipe_the_answer_goes_as_it_is(agentloop: Run, replies: Replies) -> None:
+    assert agentloop("tell", "--llm", replies("DONE\na\x1b[31mb")).stdout == "a\x1b[31mb\n"
