@@ -29,7 +29,7 @@ _OTHER_SCHEMES = frozenset(
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _TRIMMED = "".join(map(chr, range(0x21)))
 _REMOVED = {ord(char): None for char in "\t\n\r"}
-_FORBIDDEN_HOST = frozenset(map(chr, range(0x21))) | frozenset("#/:<>?@[\\]^|%\x7f")
+_HOST = re.compile(r"[a-z0-9_.\-]+")
 _NUMBER = re.compile(r"0[xX][0-9A-Fa-f]*|[0-9]+")
 _PORT = re.compile(r"[0-9]*", re.ASCII)
 _ZEROS = re.compile(r"(?<![^:])0(?::0)+(?![^:])")
@@ -37,7 +37,7 @@ _DOT = frozenset({".", "%2e"})
 _DOT_DOT = frozenset({"..", ".%2e", "%2e.", "%2e%2e"})
 _ENCODE_FRAGMENT = frozenset(' "<>`')
 _ENCODE_QUERY = frozenset(" \"#<>'")
-_ENCODE_PATH = frozenset(' "#<>?^`{}')
+_ENCODE_PATH = frozenset(' "#<>?^`{|}')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ def canonical_host(text: str) -> str:
     else:
         name = _to_ascii(unquote_to_bytes(text).decode("utf-8", "replace"), text)
     name = name.removesuffix(".")
-    if not name or not _FORBIDDEN_HOST.isdisjoint(name):
+    if not _HOST.fullmatch(name):
         raise InvalidInput(f"not a host name: {text[:80]!r}")
     labels = name.split(".")
     if _NUMBER.fullmatch(labels[-1]):
