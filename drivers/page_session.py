@@ -178,16 +178,17 @@ class PageSession:
         result = await self._call(frame, script, argument, _source("call_for_object.js"), by_value=False)
         if "objectId" not in result:
             return None
-        session = self._record(frame).session or self.cdp
+        session = (await self._record(frame)).session or self.cdp
         node = (await session.send("DOM.describeNode", {"objectId": result["objectId"]}))["node"]
         await session.send("Runtime.releaseObject", {"objectId": result["objectId"]})
         child: str | None = node.get("frameId")
-        if child is not None and self.tree.get(child) is None:
-            await self._find_remote_frames()
         return child
 
-    def _record(self, frame: str) -> FrameRecord:
+    async def _record(self, frame: str) -> FrameRecord:
         record = self.tree.get(frame)
+        if record is None or record.session is None:
+            await self._find_remote_frames()
+            record = self.tree.get(frame)
         if record is None or record.session is None:
             raise TargetError("the frame is gone: its page has changed", reason="stale")
         return record
@@ -198,7 +199,7 @@ class PageSession:
         """One call of an installed script. It is made again, once, when its document was replaced under it."""
         text = json.dumps(argument)
         for last in (False, True):
-            record = self._record(frame)
+            record = await self._record(frame)
             session = record.session or self.cdp
             try:
                 function = record.functions.get(script.name) or await self._install(record, session, script)

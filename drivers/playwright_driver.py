@@ -37,7 +37,7 @@ from agentloop.drivers.page_session import PageSession
 from agentloop.drivers.picture import take_picture
 from agentloop.drivers.refusals import Refusals
 from agentloop.drivers.tab_set import TabSet
-from agentloop.drivers.typing import send_keys
+from agentloop.drivers.typing import insert_text, send_keys
 from agentloop.errors import InvalidInput, RequestRefused, TargetError, WorldError
 from agentloop.guard.network.guard import Boundary
 from agentloop.records import Json
@@ -154,13 +154,13 @@ class PlaywrightDriver:
 
     async def click(self, selector: str) -> None:
         """Clicks the first match with trusted input."""
-        async with self.watch(), first_match(self._keeper, selector, "click", _ACT_S) as (element, timeout):
-            await element.click(timeout=timeout)
+        async with self.watch(), first_match(self._keeper, selector, "click", _ACT_S) as match:
+            await match.element.click(timeout=match.timeout)
 
     async def send_keys(self, selector: str, text: str) -> None:
         """Types after what the field holds; dates, colours and ranges are set as a whole."""
-        async with self.watch(), first_match(self._keeper, selector, "send_keys", _ACT_S) as (element, timeout):
-            await send_keys(element, text, timeout=timeout)
+        async with self.watch(), first_match(self._keeper, selector, "send_keys", _ACT_S) as match:
+            await send_keys(match.session, match.element, text, timeout=match.timeout)
 
     async def wait_visible(self, selector: str) -> None:
         """Returns when a match can be seen."""
@@ -175,13 +175,13 @@ class PlaywrightDriver:
 
     async def text(self, selector: str) -> str:
         """The rendered text of the first match."""
-        async with first_match(self._keeper, selector, "text", _READ_S) as (element, timeout):
-            return await element.inner_text(timeout=timeout)
+        async with first_match(self._keeper, selector, "text", _READ_S) as match:
+            return await match.element.inner_text(timeout=match.timeout)
 
     async def value(self, selector: str) -> str:
         """The current value of the form control that matches first."""
-        async with first_match(self._keeper, selector, "value", _READ_S) as (element, timeout):
-            return await element.input_value(timeout=timeout)
+        async with first_match(self._keeper, selector, "value", _READ_S) as match:
+            return await match.element.input_value(timeout=match.timeout)
 
     async def eval(self, expression: str) -> Json:
         """The JSON value of an expression in the page's main world."""
@@ -262,7 +262,7 @@ class PlaywrightDriver:
     async def insert_text(self, text: str) -> None:
         """Puts text in at the caret in one go."""
         async with self._keeper.page("inserting text", _ACT_S) as session:
-            await session.page.keyboard.insert_text(text)
+            await insert_text(session, text)
 
     async def type_text(self, text: str) -> None:
         """Types character by character with key events."""

@@ -1,0 +1,1 @@
+"""Parts of the contract suite for drivers."""
