@@ -168,11 +168,12 @@ async def test_three_empty_replies_end_the_run_and_two_do_not() -> None:
 async def test_what_a_script_returns_is_the_next_args_and_never_in_the_prompt() -> None:
     secret = "needle-in-the-carry"
     script = js("function run(args) { return args.word === undefined ? fail('lost') : args }")
-    result, _, llm = await play([returns(f'{{word: "{secret}", list: [1, 2, 3]}}'), script, ANSWER])
+    result, _, llm = await play([returns(f'{{word: "{secret}", list: Array(500).fill(7)}}'), script, ANSWER])
     assert result.status is Status.COMPLETED
     assert secret not in sent(llm).replace(llm.requests[-1].messages[2].text, "")
     assert "word: string" in sent(llm)
-    assert result.data_bytes_carried > 0
+    snapshot = len(json.dumps({"word": secret, "list": [7] * 500}, separators=(",", ":")))
+    assert snapshot / 2 < result.data_bytes_carried / 2 <= snapshot, "two calls carried it"
 
 
 async def test_returning_nothing_keeps_args_and_says_so_and_null_clears_them() -> None:

@@ -13,6 +13,9 @@ from agentloop.sandbox.base import Outcome
 
 __all__ = ["execute"]
 
+LAST_MOMENT_S = 0.5
+"""A script is interrupted a little before the run's own deadline; with less than this left, the run is over."""
+
 
 async def execute(
     context: RunContext, said: Conversation, script: Script, *, carry: str | None, prompt: Prompt, usage: Usage
@@ -61,5 +64,10 @@ def _raise_end(context: RunContext, outcome: Outcome, ended: EndRun | EndTurn | 
         raise ended
     if outcome.answer is not None:
         raise EndRun(Status.COMPLETED, data=outcome.answer)
-    if outcome.error is not None and outcome.error.where == "limit" and context.spending.calls_left <= 0:
-        raise EndRun(Status.BUDGET, "primitive_calls", outcome.error.message)
+    error = outcome.error
+    if error is None:
+        return
+    if error.where == "timeout" and context.seconds_left < LAST_MOMENT_S:
+        raise EndRun(Status.TIMEOUT, "wall", error.message)
+    if error.where == "limit" and context.spending.calls_left <= 0:
+        raise EndRun(Status.BUDGET, "primitive_calls", error.message)
