@@ -33,6 +33,7 @@ from agentloop.run.opening import open_run
 from agentloop.run.script import execute
 from agentloop.sandbox.base import Outcome
 from agentloop.sandbox.builder import CapabilityBuilder, SandboxBuilder
+from agentloop.sandbox.toolbox import core_declarations
 from agentloop.stores.base import Store
 
 __all__ = ["Loop", "RunHandle", "TurnOutcome", "Verify"]
@@ -128,7 +129,11 @@ class RunHandle:
         for warning in built.warnings:
             await self._journal.emit("warning", content=warning)
         self.system_prompt = system_prompt(
-            self._loop.settings.prompt, built.packs, persona=context.session.persona, context=request.context
+            self._loop.settings.prompt,
+            built.packs,
+            core=core_declarations(),
+            persona=context.session.persona,
+            context=request.context,
         )
 
     async def _ask(self) -> ModelReply:

@@ -19,14 +19,14 @@ PromptName = Literal["run", "browse"]
 class Prompt:
     """What a run's prompt is made of.
 
-    `system` holds `{functions}` once, where the packs' declarations go. `core` are declarations shown before
-    them. `examples` are messages between system prompt and history. `keep_scripts` is how many of this run's
-    scripts stay in the outgoing history in full, `log_chars` how much of a turn's log is shown. With
+    `system` holds `{functions}` once, where the packs' declarations go, after those of the core names unless
+    `system` tells of them itself (`declares_core`). `examples` are messages between system prompt and history.
+    `keep_scripts` is how many of this run's scripts stay in the outgoing history in full, `log_chars` how much of a turn's log is shown. With
     `prose_answers` a reply without a script is the answer; without, it is sent back.
     """
 
     system: str
-    core: str = ""
+    declares_core: bool = False
     examples: tuple[Message, ...] = ()
     keep_scripts: int = 1
     log_chars: int = 16_384
@@ -36,10 +36,10 @@ class Prompt:
     def named(cls, name: PromptName) -> Prompt:
         """A prompt that ships: "run" for scripts at large, "browse" for driving a page."""
         if name == "run":
-            core = files("agentloop.packs").joinpath("core.d.ts").read_text("utf-8")
-            return cls(system=_read("run.md"), core=core)
+            return cls(system=_read("run.md"))
         return cls(
             system=_read("browse.md"),
+            declares_core=True,
             examples=(
                 Message("user", _read("browse-example-user.md").strip()),
                 Message("assistant", _read("browse-example-assistant.md").strip()),
@@ -50,9 +50,14 @@ class Prompt:
         )
 
 
-def system_prompt(prompt: Prompt, packs: Sequence[Pack], *, persona: str = "", context: str = "") -> str:
-    """The whole system message: protocol and functions, then the session's persona, then the run's context."""
-    declarations = [prompt.core, *(pack.declarations for pack in packs)]
+def system_prompt(
+    prompt: Prompt, packs: Sequence[Pack], *, core: str = "", persona: str = "", context: str = ""
+) -> str:
+    """The whole system message: protocol and functions, then the session's persona, then the run's context.
+
+    `core` are the declarations of the names that every sandbox has.
+    """
+    declarations = ["" if prompt.declares_core else core, *(pack.declarations for pack in packs)]
     functions = "\n".join(text.strip() for text in declarations if text.strip())
     parts = [prompt.system.strip().replace("{functions}", functions)]
     if persona.strip():
