@@ -21,8 +21,9 @@ class Prompt:
 
     `system` holds `{functions}` once, where the packs' declarations go, after those of the core names unless
     `system` tells of them itself (`declares_core`). `examples` are messages between system prompt and history.
-    `keep_scripts` is how many of this run's scripts stay in the outgoing history in full, `log_chars` how much of a turn's log is shown. With
-    `prose_answers` a reply without a script is the answer; without, it is sent back.
+    `keep_scripts` is how many of this run's scripts stay in the outgoing history in full, `log_chars` how much
+    of a turn's log is shown. With `prose_answers` a reply without a script is the answer; without, it is sent
+    back.
     """
 
     system: str
