@@ -59,7 +59,7 @@ def _size(parts: Sequence[Part]) -> int:
 def _notice(gap: _Gap, selectors: Mapping[Run, str]) -> str:
     selector = selectors.get(gap.run, "body") if gap.run else "body"
     rows = f"{gap.rows} more rows like these, " if gap.rows else ""
-    return f'(… {rows}{gap.chars:,} characters left out: text("{selector}") reads them)'
+    return f'(… {rows}{gap.chars:,} characters left out: browser.text("{selector}") reads them)'
 
 
 def _fewer_rows(parts: list[Part], room: int) -> list[Part]:

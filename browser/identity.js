@@ -60,10 +60,12 @@ function textAround(element) {
 function contextOf(element, name) {
   let level = 0;
   for (const up of ancestorsOf(element)) {
-    if (up.localName === "body" || up.localName === "form" || ++level > CONTEXT_LEVELS) break;
+    if (up.localName === "body" || ++level > CONTEXT_LEVELS) break;
     const text = textAround(up);
     if (text === null) break;
-    if (text.length > name.length + 1) return cut(clean(text.replace(name, "")), CONTEXT_LIMIT);
+    if (text.length <= name.length + 1) continue;
+    // What a whole form says belongs to none of its fields; one around a single button is passed by.
+    return up.localName === "form" ? "" : cut(clean(text.replace(name, "")), CONTEXT_LIMIT);
   }
   return "";
 }

@@ -1,14 +1,13 @@
 //# always
-click("name", 9)  // button, link, tab, menu item, checkbox, radio
-type("name", 9, "text")  // text field: replaces what it holds; {submit: true} as 4th presses Enter
-select("name", 9, "option")  // combobox, listbox
-press("Enter")  // a key of the keyboard: Tab, Escape, ArrowDown, Control+a
+click("name", number)  // button, link, tab, checkbox, radio
+type("name", number, "text")  // text field: replaces what it holds; then {submit: true} presses Enter
+select("name", number, "option")  // combobox, listbox
+press("Enter")  // a key of the keyboard: Tab, Escape, Control+a
 //# Pointer
-hover("name", 9)  // opens a menu that shows under the mouse
-drag("name", 9, "other", 5)
+hover("name", number)  // shows a menu
 //# always
 scroll(600)  // pixels down
 goto(url)
 back()
-waitText("text")  // until it stands on the page
-browser.text("css")  // the text of an element, however long
+waitText("text")  // until it stands there
+browser.text("css")  // an element's whole text
