@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import BuildContext
@@ -16,6 +16,9 @@ from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM
 from agentloop.loop import Loop, RunHandle
 from agentloop.records import RunLimits, RunRequest, RunResult
+
+if TYPE_CHECKING:
+    from agentloop.browser.base import Driver
 
 __all__ = ["BrowseOptions", "browse", "open_browse"]
 
@@ -60,7 +63,7 @@ async def open_browse(
         headless=options.headless, browser_sandbox=options.browser_sandbox, slow_mo_ms=options.slow_mo_ms
     ) as host:
 
-        def new_driver(context: BuildContext) -> object:
+        def new_driver(context: BuildContext) -> AbstractAsyncContextManager[Driver]:
             return host.driver(
                 allow=options.allow,
                 allow_private=options.allow_private,

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
-from agentloop.capabilities import Capability
+from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput
 
-__all__ = ["default_capabilities", "named_capabilities"]
+if TYPE_CHECKING:
+    from agentloop.browser.base import Driver
 
-NAMED: dict[str, str] = {}
-"""Names that `--with` takes, to the function that builds each, as "module:function"."""
+__all__ = ["NAMES", "default_capabilities", "named_capabilities"]
+
+NAMES = ("browser",)
+"""What `named_capabilities`, and so `--with`, can add."""
 
 
 def default_capabilities() -> tuple[Capability, ...]:
@@ -20,8 +25,17 @@ def default_capabilities() -> tuple[Capability, ...]:
 
 def named_capabilities(names: Sequence[str]) -> tuple[Capability, ...]:
     """The capabilities of these names. Raises `InvalidInput` for an unknown one, naming those there are."""
-    unknown = [name for name in names if name not in NAMED]
-    if unknown:
-        known = ", ".join(sorted(NAMED)) or "none yet"
-        raise InvalidInput(f"no pack is called {unknown[0]!r}; there are: {known}")
-    return ()
+    for name in names:
+        if name not in NAMES:
+            raise InvalidInput(f"no pack is called {name!r}; there are: {', '.join(NAMES)}")
+    return tuple(_browser() for name in dict.fromkeys(names) if name == "browser")
+
+
+def _browser() -> Capability:
+    from agentloop.browser.pack import browser_capability
+    from agentloop.drivers.playwright_driver import PlaywrightDriver
+
+    def open_driver(context: BuildContext) -> AbstractAsyncContextManager[Driver]:
+        return PlaywrightDriver.launch(allow=context.allow, start_url=context.start_url, storage_state=context.state)
+
+    return browser_capability(open_driver)
