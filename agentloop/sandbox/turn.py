@@ -89,7 +89,7 @@ class Turn:
             await self._cancel_calls()
 
     def _with_abandoned(self, ending: Ending) -> Ending:
-        if not ending.keep or ending.error:
+        if ending.error or ending.raised or ending.answer is not None:
             return ending
         warning = f"{len(self._tasks)} calls were still under way when the script ended and were cancelled: await them"
         return Ending(value_json=ending.value_json, warnings=(*ending.warnings, warning), keep=ending.keep)
@@ -242,7 +242,7 @@ class Turn:
             raise Violation("it failed in no way that there is")
         self._finish(Ending(raised=EndRun(Status.ERROR, said["kind"], readable(str(said.get("reason"))))))
 
-    def _on_done(self, _id: int, body: bytes) -> None:
+    def _on_done(self, id: int, body: bytes) -> None:
         warnings, feed, value = body.partition(b"\n")
         if not feed:
             raise Violation("its result is cut")
@@ -255,12 +255,12 @@ class Turn:
             self._finish(self._rejected("ResultTooDeep", message))
         else:
             _trusting_nothing(value or b"null")
-            self._finish(Ending(value_json=value.decode() if value else None, warnings=noted, keep=True))
+            self._finish(Ending(value_json=value.decode() if value else None, warnings=noted, keep=id != w.SPENT))
 
     def _rejected(self, name: str, message: str) -> Ending:
         return Ending(error=ScriptError(name=name, message=message, where="result"), keep=True)
 
-    def _on_error(self, _id: int, body: bytes) -> None:
+    def _on_error(self, id: int, body: bytes) -> None:
         said = _trusting_nothing(body)
         if not isinstance(said, dict) or said.get("where") not in get_args(Where):
             raise Violation("its error is none")
@@ -271,7 +271,7 @@ class Turn:
             return
         error = ScriptError(name=name, message=message, line=line, column=column, where=said["where"])
         # A realm that ran out of memory or failed inside leaves a process nobody should build on.
-        spoilt = error.where == "engine" or message == _OUT_OF_MEMORY
+        spoilt = error.where == "engine" or message == _OUT_OF_MEMORY or id == w.SPENT
         self._finish(Ending(error=error, keep=not spoilt))
 
 

@@ -16,6 +16,7 @@ __all__ = ["Child"]
 
 _JS_STACK_MB: Final = 32
 _STACK_MB: Final = 64
+_STARVED: Final = 0.7
 _JOBS_AFTER_RESULT: Final = 10_000
 _STUCK: Final = "a promise can never settle: no call is under way that could resolve it"
 
@@ -104,7 +105,7 @@ class Child:
         if self._interrupt is not None:
             self._interrupt.arm(False)
         kind, body = self._ended or (w.ERROR, b"{}")
-        self._wire.send(kind, body)
+        self._wire.send(kind, body, w.SPENT if self._is_starved() else 0)
 
     def _pump(self, api: Any) -> None:
         left = _JOBS_AFTER_RESULT
@@ -214,8 +215,11 @@ class Child:
         return os.urandom(size).hex()
 
     def _starved(self, _id: int, _first: str, _second: str) -> str:
+        return "yes" if self._is_starved() else ""
+
+    def _is_starved(self) -> bool:
         grown = _peak_memory() - self._resident
-        return "yes" if grown > self._config["memory_mb"] * 0.7 * (1 << 20) else ""
+        return grown > self._config["memory_mb"] * _STARVED * (1 << 20)
 
 
 def _introduce(sock: socket.socket) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "LOG",
     "RAISE",
     "READY",
+    "SPENT",
     "START",
     "VALUE",
     "Wire",
@@ -57,6 +58,8 @@ DONE: Final = ord("d")
 """Child to host: a JSON array of warnings, a line feed, the JSON text of the value (empty = none)."""
 ERROR: Final = ord("e")
 """Child to host: JSON of `{name, message, stack, where}`."""
+SPENT: Final = 1
+"""The id of a DONE or ERROR after which the child should be replaced: it has used most of its memory."""
 
 
 def frame(kind: int, body: bytes, id: int = 0) -> bytes:
