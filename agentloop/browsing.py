@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import BuildContext
 from agentloop.context.prompt import Prompt
 from agentloop.context.settings import LoopSettings
+from agentloop.errors import InvalidInput
 from agentloop.guard.grants import OnAsk
+from agentloop.guard.network.url import parse_url
 from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM
 from agentloop.loop import Loop, RunHandle
@@ -52,8 +54,10 @@ async def open_browse(
 ) -> AsyncIterator[RunHandle]:
     """A browser and a run in it, not yet begun; both are closed at the end.
 
-    Raises `BrowserNotFound` when there is no browser, `InvalidInput` for a pattern that cannot be held.
+    Raises `BrowserNotFound` when there is no browser, `InvalidInput` for a URL that is no web address or a
+    pattern that cannot be held.
     """
+    _require_web(options.url)
     from agentloop.browser.pack import browser_capability
     from agentloop.browser.vision import LLMVision
     from agentloop.drivers.host import BrowserHost
@@ -78,7 +82,7 @@ async def open_browse(
         loop = Loop(
             llm=llm,
             store=MemoryStore(),
-            capabilities=[browser],
+            capabilities=[replace(browser, required=True)],
             model=options.model,
             settings=LoopSettings(limits=options.limits, prompt=Prompt.named("browse")),
             on_ask=on_ask,
@@ -86,6 +90,11 @@ async def open_browse(
         )
         async with loop, await loop.open(RunRequest(task, url=options.url), on_event=on_event) as handle:
             yield handle
+
+
+def _require_web(url: str | None) -> None:
+    if url is not None and parse_url(url).scheme not in ("http", "https"):
+        raise InvalidInput(f"{url} is no address of a web page: start with http:// or https://")
 
 
 async def browse(

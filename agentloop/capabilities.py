@@ -56,10 +56,12 @@ class BuildContext:
 class Capability:
     """`build` may return no packs (an optional dependency is missing) or raise: the run warns and goes on.
 
-    An `always_on` capability is built whatever the session has enabled.
+    An `always_on` capability is built whatever the session has enabled. Without a `required` one there is
+    no run: its failure ends it.
     """
 
     name: str
     description: str
     build: Callable[[BuildContext], Awaitable[Sequence[Pack]]]
     always_on: bool = False
+    required: bool = False

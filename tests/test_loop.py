@@ -429,6 +429,16 @@ async def test_a_failing_build_warns_and_the_run_goes_on() -> None:
     assert any("no database" in event.content for event in events if event.type == "warning")
 
 
+async def test_without_a_required_capability_there_is_no_run() -> None:
+    async def build(context: BuildContext) -> Sequence[Pack]:
+        raise StoreError("no database")
+
+    capabilities = [Capability(name="db", description="", build=build, required=True)]
+    result, events, llm = await play([ANSWER], capabilities=capabilities)
+    assert (result.status, llm.requests) == (Status.ERROR, [])
+    assert any("no database" in event.content for event in events if event.type == "error")
+
+
 async def test_a_build_may_end_the_run() -> None:
     async def build(context: BuildContext) -> Sequence[Pack]:
         raise EndRun(Status.ERROR, "page_down", "https://x.test did not answer")

@@ -43,7 +43,7 @@ class SandboxBuilder(Protocol):
 class CapabilityBuilder:
     """Builds the always-on capabilities and those that the context enables, in the order given.
 
-    One that fails to build becomes a warning and is left out. At the end the sandbox and then every
+    One that fails to build becomes a warning and is left out, unless it is required. At the end the sandbox and then every
     pack is closed, each within five seconds, whatever happens to the others.
     """
 
@@ -93,6 +93,8 @@ async def _build_one(capability: Capability, context: BuildContext, packs: list[
     except (EndRun, EndTurn):
         raise
     except Exception as error:  # the border: a capability is foreign code, and the run goes on without it
+        if capability.required:
+            raise
         return f"capability {capability.name!r} could not be built and is left out: {error or type(error).__name__}"
     return ""
 
