@@ -16,6 +16,7 @@ AgentLoopError
 │   │   ├── PolicyDenied       a policy or a person declined the call
 │   │   └── RequestRefused     the network boundary declined a request; names host and rule
 │   └── StoreError             the store could not read or write
+│       ├── RunOwned           a living process works on this run
 │       └── StaleEpoch         another process owns this run now
 └── CallerError                the caller's mistake; retrying does not help
     ├── InvalidInput           an argument, flag, pattern or file is not usable
@@ -53,6 +54,7 @@ __all__ = [
     "PolicyDenied",
     "Refused",
     "RequestRefused",
+    "RunOwned",
     "SandboxError",
     "StaleEpoch",
     "StoreError",
@@ -148,6 +150,10 @@ class RequestRefused(Refused):
 
 class StoreError(WorldError):
     """The store could not be opened, read or written."""
+
+
+class RunOwned(StoreError):
+    """A run was claimed while its owner still lives; the message names the owner."""
 
 
 class StaleEpoch(StoreError):

@@ -1,15 +1,46 @@
-"""What is kept, in six small protocols; `Store` is their union."""
+"""What is kept, in seven small protocols; `Store` is their union."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from agentloop.events import RunEvent
 from agentloop.guard.grants import Answer, Grant, Question
-from agentloop.records import RunRecord, Session, Status, Step
+from agentloop.records import RunRecord, Session, Status, Step, Usage
 
-__all__ = ["EventStore", "GrantStore", "QuestionStore", "RunStore", "SessionStore", "StepStore", "Store"]
+__all__ = [
+    "EventStore",
+    "GrantStore",
+    "QuestionStore",
+    "RunStore",
+    "SessionCatalog",
+    "SessionStore",
+    "SessionSummary",
+    "StepStore",
+    "Store",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionSummary:
+    """One line of a list of sessions. `tokens` and `cost` are those of its runs; `opening` is its first user step.
+
+    `session.carry` is left out (None): it may be megabytes.
+    """
+
+    session: Session
+    steps: int = 0
+    runs: int = 0
+    tokens: Usage = Usage()
+    cost: float = 0.0
+    opening: str = ""
+
+    @property
+    def status(self) -> Status | None:
+        """How the session's last run stands, None before there was one."""
+        return self.session.status
 
 
 class SessionStore(Protocol):
@@ -32,6 +63,28 @@ class SessionStore(Protocol):
 
     async def load_state(self, session_id: str) -> bytes | None:
         """What `save_state` kept last, or None."""
+
+
+class SessionCatalog(Protocol):
+    """All sessions: to list, find and delete them."""
+
+    async def list_sessions(self, limit: int = 0) -> tuple[SessionSummary, ...]:
+        """Sessions, the most recently updated first, at most `limit` (<= 0: all). A step updates its session."""
+
+    async def most_recent_session(self) -> str | None:
+        """The id of the session updated last, or None."""
+
+    async def find_session(self, prefix: str) -> str:
+        """The id that is `prefix` or, when there is only one, begins with it.
+
+        Raises `UnknownSession` when there is none, `InvalidInput` when there are several.
+        """
+
+    async def delete_session(self, session_id: str) -> None:
+        """Deletes the session with its steps, runs, events, grants, questions and browser state.
+
+        Raises `UnknownSession` when there was no such session; whatever named it is gone even then.
+        """
 
 
 class StepStore(Protocol):
@@ -64,7 +117,7 @@ class RunStore(Protocol):
     """Runs by id, and who may write them."""
 
     async def create_run(self, run: RunRecord) -> RunRecord:
-        """Keeps a new run, stamped. Raises `InvalidInput` when the id exists."""
+        """Keeps a new run, stamped, an owner's first heartbeat too. Raises `InvalidInput` when the id exists."""
 
     async def get_run(self, run_id: str) -> RunRecord | None:
         """The run, or None."""
@@ -72,8 +125,18 @@ class RunStore(Protocol):
     async def save_run(self, run: RunRecord) -> None:
         """Replaces counters, status and reason; `run.epoch` must be current, else `StaleEpoch`."""
 
-    async def claim_run(self, run_id: str, owner: str) -> RunRecord:
-        """Makes `owner` the run's owner with a new epoch. Raises `UnknownSession`."""
+    async def claim_run(self, run_id: str, owner: str, *, now: float | None = None) -> RunRecord:
+        """Makes `owner` the run's owner with a new epoch; `owner` is a `Lease` as text.
+
+        Raises `RunOwned` while another owner lives (`stores.lease.owner_gone`, at `now` in Unix seconds)
+        and `UnknownSession`. The owner itself may claim again.
+        """
+
+    async def heartbeat(self, run_id: str, epoch: int) -> None:
+        """Notes that the owner lives. Raises `StaleEpoch` when `epoch` is not the run's, and `UnknownSession`."""
+
+    async def last_run(self, session_id: str) -> RunRecord | None:
+        """The session's newest run, or None."""
 
     async def runs(self, session_id: str) -> tuple[RunRecord, ...]:
         """The session's runs, oldest first."""
@@ -108,7 +171,7 @@ class QuestionStore(Protocol):
         """The run's unanswered questions, oldest first."""
 
 
-class Store(SessionStore, StepStore, EventStore, RunStore, GrantStore, QuestionStore, Protocol):
+class Store(SessionStore, SessionCatalog, StepStore, EventStore, RunStore, GrantStore, QuestionStore, Protocol):
     """Everything a loop keeps. Opens at first use; `aclose` may be called more than once."""
 
     async def aclose(self) -> None: ...

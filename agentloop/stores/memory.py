@@ -12,6 +12,9 @@ from agentloop.errors import Closed, InvalidInput, StaleEpoch, StoreError, Unkno
 from agentloop.events import LIVE_ONLY, RunEvent
 from agentloop.guard.grants import Answer, Grant, Question
 from agentloop.records import Json, RunRecord, Session, Status, Step
+from agentloop.stores.base import SessionSummary
+from agentloop.stores.lease import beating, claimed, created, saved
+from agentloop.stores.listing import chosen, summarised
 
 __all__ = ["MemoryStore"]
 
@@ -73,11 +76,16 @@ class MemoryStore:
         """See `SessionStore.save_state`. Raises `UnknownSession`."""
         self._session(session_id)
         self._states[session_id] = bytes(driver_state)
+        self._touch(session_id)
 
     async def load_state(self, session_id: str) -> bytes | None:
         """See `SessionStore.load_state`."""
         self._open()
         return self._states.get(session_id)
+
+    def _touch(self, session_id: str) -> None:
+        if session_id in self._sessions:
+            self._sessions[session_id] = replace(self._sessions[session_id], updated_at=utc_now())
 
     def _session(self, session_id: str) -> Session:
         self._open()
@@ -85,17 +93,61 @@ class MemoryStore:
             raise UnknownSession(f"No session has the id {session_id!r}; create it first.")
         return self._sessions[session_id]
 
+    # The catalog
+
+    async def list_sessions(self, limit: int = 0) -> tuple[SessionSummary, ...]:
+        """See `SessionCatalog.list_sessions`."""
+        self._open()
+        listed = self._by_recency()
+        return tuple(self._summary(session) for session in (listed[:limit] if limit > 0 else listed))
+
+    async def most_recent_session(self) -> str | None:
+        """See `SessionCatalog.most_recent_session`."""
+        self._open()
+        return next((session.session_id for session in self._by_recency()), None)
+
+    async def find_session(self, prefix: str) -> str:
+        """See `SessionCatalog.find_session`."""
+        self._open()
+        return chosen(prefix, sorted(name for name in self._sessions if name.startswith(prefix)))
+
+    async def delete_session(self, session_id: str) -> None:
+        """See `SessionCatalog.delete_session`."""
+        self._open()
+        known = self._sessions.pop(session_id, None)
+        self._states.pop(session_id, None)
+        self._steps.pop(session_id, None)
+        self._grants.pop(session_id, None)
+        self._runs = {run_id: run for run_id, run in self._runs.items() if run.session_id != session_id}
+        others = {run_id: _not_of(session_id, events) for run_id, events in self._events.items()}
+        self._events = {run_id: events for run_id, events in others.items() if events}
+        self._questions = {id: q for id, q in self._questions.items() if q.session_id != session_id}
+        if known is None:
+            raise UnknownSession(f"No session has the id {session_id!r}.")
+
+    def _by_recency(self) -> list[Session]:
+        newest_first = reversed(self._sessions.values())
+        return sorted(newest_first, key=lambda session: session.updated_at, reverse=True)
+
+    def _summary(self, session: Session) -> SessionSummary:
+        steps = self._steps.get(session.session_id, [])
+        runs = [run for run in self._runs.values() if run.session_id == session.session_id]
+        return summarised(session, steps, runs)
+
     # Steps and events
 
     async def append_step(self, step: Step, *, events: Sequence[RunEvent] = (), epoch: int | None = None) -> Step:
         """See `StepStore.append_step`. Raises `StoreError` too, and keeps nothing, when an event does not fit."""
         self._may_write({step.run_id, *(event.run_id for event in events)}, epoch)
-        self._keep_events(events)
-        kept = self._steps.setdefault(step.session_id, [])
         stamped = replace(
-            step, index=len(kept), created_at=step.created_at or utc_now(), tool_args=_copied(step.tool_args)
+            step,
+            index=len(self._steps.get(step.session_id, ())),
+            created_at=step.created_at or utc_now(),
+            tool_args=_copied(step.tool_args),
         )
-        kept.append(stamped)
+        self._keep_events(events)
+        self._steps.setdefault(step.session_id, []).append(stamped)
+        self._touch(step.session_id)
         return _step_copy(stamped)
 
     async def last_steps(self, session_id: str, n: int) -> tuple[Step, ...]:
@@ -146,8 +198,7 @@ class MemoryStore:
         self._open()
         if run.run_id in self._runs:
             raise InvalidInput(f"A run with the id {run.run_id!r} exists; choose another id.")
-        now = utc_now()
-        stamped = replace(run, created_at=run.created_at or now, updated_at=run.updated_at or now)
+        stamped = created(run)
         self._runs[run.run_id] = stamped
         return stamped
 
@@ -158,26 +209,22 @@ class MemoryStore:
 
     async def save_run(self, run: RunRecord) -> None:
         """See `RunStore.save_run`. What names the run and its owner stays. Raises `UnknownSession`."""
-        known = self._run(run.run_id)
-        if run.epoch != known.epoch:
-            raise StaleEpoch(f"Run {run.run_id!r} is at epoch {known.epoch} now, not at {run.epoch}.")
-        self._runs[run.run_id] = replace(
-            run,
-            session_id=known.session_id,
-            message=known.message,
-            url=known.url,
-            owner=known.owner,
-            heartbeat_at=run.heartbeat_at or known.heartbeat_at,
-            created_at=known.created_at,
-            updated_at=utc_now(),
-        )
+        self._runs[run.run_id] = saved(self._run(run.run_id), run)
 
-    async def claim_run(self, run_id: str, owner: str) -> RunRecord:
+    async def claim_run(self, run_id: str, owner: str, *, now: float | None = None) -> RunRecord:
         """See `RunStore.claim_run`."""
-        known, now = self._run(run_id), utc_now()
-        claimed = replace(known, owner=owner, epoch=known.epoch + 1, heartbeat_at=now, updated_at=now)
-        self._runs[run_id] = claimed
-        return claimed
+        run = claimed(self._run(run_id), owner, now=now)
+        self._runs[run_id] = run
+        return run
+
+    async def heartbeat(self, run_id: str, epoch: int) -> None:
+        """See `RunStore.heartbeat`."""
+        self._runs[run_id] = beating(self._run(run_id), epoch)
+
+    async def last_run(self, session_id: str) -> RunRecord | None:
+        """See `RunStore.last_run`."""
+        runs = await self.runs(session_id)
+        return runs[-1] if runs else None
 
     async def runs(self, session_id: str) -> tuple[RunRecord, ...]:
         """See `RunStore.runs`."""
@@ -234,6 +281,10 @@ class MemoryStore:
         """See `QuestionStore.open_questions`."""
         self._open()
         return tuple(q for q in self._questions.values() if q.run_id == run_id and q.answer is None)
+
+
+def _not_of(session_id: str, events: Iterable[RunEvent]) -> list[RunEvent]:
+    return [event for event in events if event.session_id != session_id]
 
 
 def _copied(mapping: Mapping[str, Json]) -> dict[str, Json]:

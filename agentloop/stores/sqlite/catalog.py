@@ -1,0 +1,88 @@
+"""Statements over all sessions: off the hot path, so with sqlite-utils."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from agentloop.errors import UnknownSession
+from agentloop.records import Usage
+from agentloop.stores.base import SessionSummary
+from agentloop.stores.listing import chosen
+from agentloop.stores.sqlite.connection import transaction
+from agentloop.stores.sqlite.migrations import TABLES
+from agentloop.stores.sqlite.rows import Row, plain, session_of
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+__all__ = ["delete", "find", "most_recent", "summaries"]
+
+_SUMMARIES = """
+    SELECT session_id, model, persona, message_id, enabled, status, created_at, updated_at, NULL AS carry,
+        (SELECT count(*) FROM steps t WHERE t.session_id = s.session_id) AS steps,
+        (SELECT content FROM steps t WHERE t.session_id = s.session_id AND t.type = 'user'
+            ORDER BY step_index LIMIT 1) AS opening,
+        r.*
+    FROM sessions s LEFT JOIN (
+        SELECT session_id AS ran, count(*) AS runs, sum(prompt_tokens) AS prompt,
+            sum(completion_tokens) AS completion, sum(cost) AS cost
+        FROM runs GROUP BY session_id
+    ) r ON r.ran = s.session_id
+    ORDER BY updated_at DESC, s.rowid DESC LIMIT ?
+"""
+
+
+def summaries(db: sqlite3.Connection, limit: int) -> tuple[SessionSummary, ...]:
+    """Sessions with their counts, the most recently updated first."""
+    rows = _database(db).query(_SUMMARIES, [limit if limit > 0 else -1])
+    return tuple(_summary(plain(tuple(row.values()))) for row in rows)
+
+
+def most_recent(db: sqlite3.Connection) -> str | None:
+    """The id of the session updated last."""
+    newest = list(_database(db).table("sessions").rows_where(order_by="updated_at DESC, rowid DESC", limit=1))
+    return newest[0]["session_id"] if newest else None
+
+
+def find(db: sqlite3.Connection, prefix: str) -> str:
+    """The one session id that is `prefix` or begins with it."""
+    sessions = _database(db).table("sessions")
+    begins = sessions.rows_where(
+        "substr(session_id, 1, length(:prefix)) = :prefix",
+        {"prefix": prefix},
+        select="session_id",
+        order_by="session_id",
+    )
+    found = [row["session_id"] for row in begins]
+    return chosen(prefix, found)
+
+
+def delete(db: sqlite3.Connection, session_id: str) -> None:
+    """Deletes all that names the session, out of the log beside the file too."""
+    database = _database(db)
+    with transaction(db):
+        known = database.table("sessions").count_where("session_id = ?", [session_id])
+        for name in reversed(TABLES):
+            database.table(name).delete_where("session_id = ?", [session_id])
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if not known:
+        raise UnknownSession(f"No session has the id {session_id!r}.")
+
+
+def _database(db: sqlite3.Connection) -> Database:
+    from sqlite_utils import Database
+
+    return Database(db, recursive_triggers=False, execute_plugins=False)
+
+
+def _summary(row: Row) -> SessionSummary:
+    steps, opening, _, runs, prompt, completion, cost = row[9:]
+    return SessionSummary(
+        session=session_of(row[:9]),
+        steps=steps,
+        runs=runs or 0,
+        tokens=Usage(prompt=prompt or 0, completion=completion or 0),
+        cost=cost or 0.0,
+        opening=opening or "",
+    )
