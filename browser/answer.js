@@ -6,6 +6,7 @@ const OPERATIONS = { list, aim, through, open, find, inside, state, focus_inside
 function learn({ clickables: listening = [], roots = [] }) {
   clickables = new WeakSet(listening);
   for (const [host, root] of roots) closedRoots.set(host, root);
+  anyClosed = anyClosed || roots.length > 0;
   return listening.length + roots.length;
 }
 

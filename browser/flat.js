@@ -1,8 +1,9 @@
 // The flat tree: what is rendered, through shadow roots and slots.
 
 const closedRoots = new WeakMap(); // hosts whose closed root the driver handed in
+let anyClosed = false;
 
-const shadowOf = (element) => element.shadowRoot || closedRoots.get(element) || null;
+const shadowOf = (element) => element.shadowRoot || (anyClosed && closedRoots.get(element)) || null;
 
 const parentOf = (node) =>
   node.assignedSlot || node.parentElement || (node.parentNode && node.parentNode.host) || null;
@@ -36,14 +37,19 @@ function pushChildren(stack, node, withText) {
   }
 }
 
-// Visits what lies below `root` in document order; `visit` returns false to skip a subtree.
+const SKIP = 0;
+const ELEMENTS = 1;
+const ALL = 2;
+
+// Visits what lies below `root` in document order; `visit` tells which children of an element come next.
 // A stack instead of recursion: pages nest tens of thousands deep.
-function walk(root, withText, visit) {
+function walk(root, first, visit) {
   const stack = [];
-  pushChildren(stack, root, withText);
+  pushChildren(stack, root, first === ALL);
   while (stack.length) {
     const node = stack.pop();
-    if (visit(node) !== false) pushChildren(stack, node, withText);
+    const next = visit(node);
+    if (next !== SKIP) pushChildren(stack, node, next === ALL);
   }
 }
 
@@ -59,10 +65,11 @@ function childrenOf(node) {
 function queryAll(root, selector) {
   const found = [];
   const search = (scope) =>
-    walk(scope, false, (element) => {
+    walk(scope, ELEMENTS, (element) => {
       if (element.matches(selector)) found.push(element);
       const inner = documentIn(element);
       if (inner) search(inner);
+      return ELEMENTS;
     });
   search(root);
   return found;

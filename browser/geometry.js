@@ -23,6 +23,7 @@ const boxOf = (element) => {
 
 const widthOf = (box) => box[2] - box[0];
 const heightOf = (box) => box[3] - box[1];
+const hasBox = (box) => widthOf(box) > 0 && heightOf(box) > 0;
 
 function overlap(a, b) {
   const left = Math.max(a[0], b[0]);
@@ -122,10 +123,11 @@ function boxOfArea(area) {
 }
 
 // A window as seen from the one the script runs in: `x = ox + k * inner x`, `view` is its visible part
-// in its own coordinates; `up` and `element` lead to the window that holds it.
+// in its own coordinates; `up` and `element` lead to the window that holds it. `floating` are elements that may
+// lie over others, noted while the page is read.
 const topView = (view) => {
   const all = [0, 0, innerWidth, innerHeight];
-  return { ox: 0, oy: 0, k: 1, view: view ? overlap(view, all) || NOWHERE : all, document };
+  return { ox: 0, oy: 0, k: 1, view: view ? overlap(view, all) || NOWHERE : all, document, floating: [] };
 };
 
 // Where the content of a frame element begins, and its scale, in the window that holds it.
@@ -149,7 +151,7 @@ function frameView(element, outer) {
   if (!seen) return null;
   const { x, y, k } = frameOrigin(element);
   const view = [(seen[0] - x) / k, (seen[1] - y) / k, (seen[2] - x) / k, (seen[3] - y) / k];
-  return { ox: outer.ox + x * outer.k, oy: outer.oy + y * outer.k, k: outer.k * k, view, up: outer, element, x, y, scale: k };
+  return { ox: outer.ox + x * outer.k, oy: outer.oy + y * outer.k, k: outer.k * k, view, up: outer, element, x, y, scale: k, floating: [] };
 }
 
 // The view of a same-origin frame that the script may enter.

@@ -11,11 +11,15 @@ function unitKind(element, shown, style) {
   const role = element.getAttribute("role");
   if (tag === "tr" || ROW_ROLES.has(role)) return "row";
   if (tag === "td" || tag === "th" || CELL_ROLES.has(role)) return "cell";
-  if (shown.has(element) && style.display !== "inline") return "card";
+  if (shown.has(element) && holdsMore(element, style)) return "card";
   if (tag === "li" || role === "listitem") return "item";
   if (isBar(element, style)) return "bar";
   return repeats(element) ? "card" : null;
 }
+
+// A mark with things of its own inside, rather than a word and an icon in a line of text.
+const holdsMore = (element, { display }) =>
+  !!element.firstElementChild && display !== "inline" && (!display.startsWith("inline") || roleOf(element) === "clickable");
 
 const isBar = (element, style) =>
   ((/flex$/.test(style.display) && style.flexDirection.startsWith("row")) || element.localName === "nav" || element.getAttribute("role") === "toolbar") &&
@@ -185,7 +189,7 @@ const touches = (before, seen, data) =>
   before && !/^\s/.test(data) && Math.abs(seen.first[0] - before[2]) < 1.5 && Math.abs(seen.first[1] - before[1]) < 4;
 
 function readPage(order, shown) {
-  inkOf = new Map();
+  forgetSight();
   shapes = new Map();
   const places = new Places(shown);
   const naming = namingElements(shown);
@@ -206,9 +210,9 @@ function readPage(order, shown) {
 
 // Gives the box where the text ends, null when a space follows or none was put.
 function putText(places, { text: node, view }, shown, naming, before) {
+  const spoken = speaker(node, shown, naming);
   const seen = seenText(node, view);
   if (!seen) return null;
-  const spoken = speaker(node, shown, naming);
   const text = spoken ? unsaid(seen.text, spoken.mark, spoken.around) : seen.text;
   if (!text) return null;
   const leaf = { t: text };

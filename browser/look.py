@@ -27,6 +27,8 @@ ADDRESS_LIMIT = 200
 CARD_MARKS = 6
 CARD_CHARS = 160
 ROW_CHARS = 400
+UNQUOTED = re.compile(r"[\[\]\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+"""What JSON leaves as it is and a line of ours may not hold: brackets, breaks of line, what does not show."""
 MANY_MARKS = 40
 """More marks than this and the cap is two thirds: listings hold fewer characters to the token than prose."""
 
@@ -47,7 +49,7 @@ class Look:
 
 def quote(text: str, limit: int = NAME_LIMIT) -> str:
     """Page text as a JSON string of at most `limit` characters of text, which no page can break out of."""
-    return json.dumps(_cut(text, limit), ensure_ascii=False).replace("[", "\\u005b").replace("]", "\\u005d")
+    return re.sub(UNQUOTED, lambda found: f"\\u{ord(found[0]):04x}", json.dumps(_cut(text, limit), ensure_ascii=False))
 
 
 def plain(text: str) -> str:
@@ -224,17 +226,18 @@ class _Page:
 def _without_labels(parts: list[_Unit | _Leaf]) -> list[_Unit | _Leaf]:
     """Drops words that only repeat the name of the control next to them."""
 
-    def labels(words: _Unit | _Leaf, control: _Unit | _Leaf | None) -> bool:
-        if not isinstance(words, _Leaf) or words.mark or not isinstance(control, _Leaf) or control.mark is None:
-            return False
-        return control.mark.role in VALUED and _folded(words.text) == _folded(control.mark.name)
+    names = [_field_name(part) for part in parts]
+    return [part for place, part in enumerate(parts) if _words_of(part) not in names[max(0, place - 1) : place + 2]]
 
-    return [
-        part
-        for place, part in enumerate(parts)
-        if not labels(part, parts[place + 1] if place + 1 < len(parts) else None)
-        and not labels(part, parts[place - 1] if place else None)
-    ]
+
+def _field_name(part: _Unit | _Leaf) -> str | None:
+    leaves = [part] if isinstance(part, _Leaf) else list(_leaves(part))
+    mark = leaves[0].mark if len(leaves) == 1 else None
+    return _folded(mark.name) if mark and mark.role in VALUED and mark.name else None
+
+
+def _words_of(part: _Unit | _Leaf) -> str:
+    return _folded(part.text) if isinstance(part, _Leaf) and part.mark is None else ""
 
 
 def _folded(text: str) -> str:

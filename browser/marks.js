@@ -25,12 +25,11 @@ function considerHiddenInput(element, view, visible) {
 }
 
 // A candidate is an element that may be acted on and has a box in sight; the hit test decides later.
-function consider(element, view) {
+function consider(element, view, box, inSight) {
   const kind = kindOf(element);
   if (kind === NOT) return null;
   if (element.localName === "area") return considerArea(element, view);
-  let box = boxOf(element);
-  let visible = overlap(box, view.view);
+  let visible = inSight;
   if (kind === PERHAPS && !(visible && startsPointer(element))) return null;
   if (isControlLabel(element)) return null;
   const small = widthOf(box) < SMALLEST || heightOf(box) < SMALLEST;
@@ -51,7 +50,7 @@ function consider(element, view) {
 // Candidates, frames to be entered by the host and, when asked for, text, in document order.
 // `enter` is false for a driver that could not act inside a frame.
 function scan(view, withText, enter) {
-  const found = { order: [], candidates: new Map(), elements: 0, enter };
+  const found = { order: [], candidates: new Map(), enter };
   scanWindow(document, view, withText, found);
   for (const candidate of found.candidates.values()) {
     if (candidate.kind === WEAK && isDecoration(candidate.element, found.candidates)) found.candidates.delete(candidate.element);
@@ -60,26 +59,35 @@ function scan(view, withText, enter) {
 }
 
 function scanWindow(root, view, withText, found) {
-  walk(root, withText, (node) => {
+  walk(root, withText ? ALL : ELEMENTS, (node) => {
     if (node.nodeType === 3) {
-      if (isTextInSight(node, view)) found.order.push({ text: node, view });
-      return true;
+      if (hasWords(node.data)) found.order.push({ text: node, view });
+      return SKIP;
     }
-    found.elements++;
-    if (SILENT.has(node.localName)) return false;
+    if (SILENT.has(node.localName)) return SKIP;
     if (node.localName === "iframe" || node.localName === "frame") return scanFrame(node, view, withText, found);
-    const candidate = consider(node, view);
+    const box = boxOf(node);
+    const inSight = overlap(box, view.view);
+    const candidate = consider(node, view, box, inSight);
     if (candidate) {
       found.candidates.set(node, candidate);
       found.order.push(candidate);
-    } else if (withText && node.localName === "img" && isImageInSight(node, view)) found.order.push({ image: node, view });
-    return node.localName !== "select" && node.localName !== "textarea";
+    } else if (withText && inSight) noteInSight(node, view, box, found);
+    if (node.localName === "select" || node.localName === "textarea") return SKIP;
+    // Text hardly ever lies outside the box of its parent, where that has one.
+    return withText && (inSight || !hasBox(box)) ? ALL : ELEMENTS;
   });
+}
+
+function noteInSight(element, view, box, found) {
+  if (element.localName === "img") {
+    if (element.getAttribute("alt")) found.order.push({ image: element, view });
+  } else if (styleOf(element).position !== "static") view.floating.push({ element, box });
 }
 
 function scanFrame(element, view, withText, found) {
   const inner = documentIn(element);
-  if (!found.enter) return false;
+  if (!found.enter) return SKIP;
   if (inner) {
     const innerWindow = innerView(element, view, inner);
     if (innerWindow) scanWindow(inner, innerWindow, withText, found);
@@ -87,7 +95,7 @@ function scanFrame(element, view, withText, found) {
     const outside = frameView(element, view);
     if (outside) found.order.push({ frame: element, view: outside });
   }
-  return false;
+  return SKIP;
 }
 
 function isDecoration(element, candidates) {

@@ -5,17 +5,6 @@ const COVERING = 0.25; // alpha from which a box hides what lies under it
 const LONG_TEXT = 1500; // characters from which only the lines in sight are read
 const hasWords = (text) => /\S/.test(text);
 
-// Cheap, for every text node of a page: false when its parent's box is surely out of sight.
-function isTextInSight(node, view) {
-  if (!hasWords(node.data)) return false;
-  const parent = parentOf(node);
-  if (!parent || SILENT.has(parent.localName)) return false;
-  const box = boxOf(parent);
-  return !(widthOf(box) > 0 && heightOf(box) > 0) || !!overlap(box, view.view);
-}
-
-const isImageInSight = (image, view) => !!image.getAttribute("alt") && !!overlap(boxOf(image), view.view);
-
 // The nearest ancestor with a box of its own.
 function boxedParent(node) {
   let up = parentOf(node);
@@ -49,15 +38,30 @@ const isPainted = (element) => {
   );
 };
 
+let backgrounds = new Map();
+
 // The colour behind an element, null where a picture or nothing certain is behind it.
 function backgroundOf(element) {
+  const passed = [];
+  let color = "rgb(255, 255, 255)";
   for (let up = element; up; up = parentOf(up)) {
+    if (backgrounds.has(up)) {
+      color = backgrounds.get(up);
+      break;
+    }
+    passed.push(up);
     const style = styleOf(up);
-    if (style.backgroundImage !== "none") return null;
-    if (alphaOf(style.backgroundColor) === 1) return style.backgroundColor;
-    if (style.position === "absolute" || style.position === "fixed") return null;
+    if (style.backgroundImage !== "none" || /absolute|fixed/.test(style.position)) {
+      color = alphaOf(style.backgroundColor) === 1 && style.backgroundImage === "none" ? style.backgroundColor : null;
+      break;
+    }
+    if (alphaOf(style.backgroundColor) === 1) {
+      color = style.backgroundColor;
+      break;
+    }
   }
-  return "rgb(255, 255, 255)";
+  for (const up of passed) backgrounds.set(up, color);
+  return color;
 }
 
 function hasVisibleInk(element) {
@@ -78,6 +82,11 @@ function isFaint(element) {
 
 let inkOf = new Map(); // element -> whether text right in it shows
 
+function forgetSight() {
+  inkOf = new Map();
+  backgrounds = new Map();
+}
+
 function isInkShown(element) {
   let shown = inkOf.get(element);
   if (shown === undefined) {
@@ -87,8 +96,19 @@ function isInkShown(element) {
   return shown;
 }
 
+// Whether anything that could lie over `element` shares a place with it, in its window or those around.
+function isContested(element, view, box) {
+  for (let inner = view, part = element, place = box; inner; inner = inner.up) {
+    if (inner.floating.some((over) => overlap(over.box, place) && !contains(over.element, part))) return true;
+    part = inner.element;
+    place = part && boxOf(part);
+  }
+  return false;
+}
+
 // Whether something painted lies over a point of `element` and is neither part of it nor holds it.
 function isCovered(element, view, box) {
+  if (!isContested(element, view, box)) return false;
   const x = (box[0] + box[2]) / 2;
   const y = (box[1] + box[3]) / 2;
   const hit = hitAt(view, x, y);
