@@ -59,9 +59,12 @@ def command(task: tuple[str, ...], **given: Any) -> int:
 def _browse_options(options: TaskOptions, given: dict[str, Any]) -> BrowseOptions:
     from agentloop.artifacts.folder import FolderArtifacts
     from agentloop.browsing import BrowseOptions
+    from agentloop.guard.network.pattern import Pattern, for_browser
 
     if options.ephemeral and given["artifacts"]:
         raise click.UsageError("--ephemeral keeps nothing on disk: leave --artifacts out, or --ephemeral")
+    for pattern in given["allow"]:
+        for_browser(Pattern.parse(pattern))
     return BrowseOptions(
         url=given["url"],
         allow=given["allow"] or None,

@@ -46,5 +46,6 @@ def _fatal(message: str, words: Sequence[str], *, usage: str = "", code: int = E
         print(fatal_line(message), flush=True)
     if usage:
         print(usage, file=sys.stderr)
-    print(f"agentloop: {visible(message)}", file=sys.stderr)
+    shown = visible(message, keep="\n")
+    print(f"agentloop: {shown}", file=sys.stderr)
     return code

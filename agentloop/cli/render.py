@@ -57,6 +57,7 @@ class TurnLines:
     def __init__(self) -> None:
         self._acts: list[str] = []
         self._tokens = ""
+        self._code_lines = 0
         self.prompt_tokens = 0
         self.completion_tokens = 0
 
@@ -81,6 +82,7 @@ class TurnLines:
 
     def _begin(self, event: RunEvent) -> None:
         self._acts = []
+        self._code_lines = event.content.count("\n") + 1
         tokens = event.tokens or {}
         prompt, completion = tokens.get("prompt", 0), tokens.get("completion", 0)
         self.prompt_tokens += prompt
@@ -91,7 +93,7 @@ class TurnLines:
         acts, more = self._acts[:_ACTS], len(self._acts) - _ACTS
         if more > 0:
             acts = [*acts, f"{more} more"]
-        done = " · ".join(acts) or "script"
+        done = " · ".join(acts) or f"script of {self._code_lines} lines"
         error = f" ! {visible(str(event.args['error']))}" if event.args.get("error") else ""
         return f"{event.turn:>3}  {done}{error}  ({self._tokens})"
 

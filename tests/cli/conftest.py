@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -15,6 +16,20 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**os.environ, **(extra or {})}
+
+
+async def finished(repository: Path, *words: str, env: Mapping[str, str] | None = None) -> tuple[int | None, str, str]:
+    """Runs the command while this process serves it; exit code, standard output and error."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "agentloop", *words),
+        cwd=repository,
+        env=environment(env),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
 
 
 @pytest.fixture(scope="session")

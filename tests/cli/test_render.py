@@ -80,7 +80,7 @@ def test_the_acts_of_one_turn_do_not_show_in_the_next() -> None:
         if turn == 1:
             lines.feed(event("act", "click(1) -> ok"))
         last = lines.feed(event("execute_js_result", turn=turn))
-    assert last == ("  2  script  (0+0 tokens)", "")
+    assert last == ("  2  script of 1 lines  (0+0 tokens)", "")
 
 
 def test_a_script_that_threw_says_so_and_many_acts_are_counted() -> None:
@@ -112,7 +112,7 @@ def test_the_human_view_ends_with_answer_summary_and_pictures() -> None:
     view.result(RunResult(**{**vars(RESULT), "artifacts": "/tmp/pictures"}))
     assert answers == ["12 euros"]
     assert [line for line, _ in screen.lines] == [
-        "  1  script  (10+5 tokens)",
+        "  1  script of 1 lines  (10+5 tokens)",
         "completed · 7 steps · 12,345+678 tokens · 14.2 s",
         "pictures: /tmp/pictures",
     ]

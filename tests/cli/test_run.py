@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import pty
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from agentloop.testing.llm_server import llm_server
+from tests.cli.conftest import finished
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Replies = Callable[..., str]
@@ -105,26 +105,15 @@ def test_the_exit_code_follows_the_status(
 
 async def test_out_of_time_is_5(repository: Path) -> None:
     async with llm_server(["x" * 60], faults={0: {"fault": "slow", "delay_s": 60}}) as server:
-        code, out = await finished(repository, "ask", "--json", "--timeout", "1", "--llm-base-url", server.base_url)
+        code, out, _ = await finished(repository, "ask", "--json", "--timeout", "1", "--llm-base-url", server.base_url)
     assert (code, events(out)[-1]["status"]) == (5, "timeout")
 
 
 async def test_a_model_over_the_wire(repository: Path) -> None:
     async with llm_server(["DONE\nfrom afar"]) as server:
         words = ["ask", "--llm-base-url", server.base_url, "--model", "tiny"]
-        assert await finished(repository, *words) == (0, "from afar\n")
+        assert (await finished(repository, *words))[:2] == (0, "from afar\n")
         assert server.requests[0].body["model"] == "tiny"
-
-
-async def finished(repository: Path, *words: str) -> tuple[int | None, str]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "agentloop", *words),
-        cwd=repository,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    out, _ = await process.communicate()
-    return process.returncode, out.decode()
 
 
 # Signals, closed pipes, terminals
