@@ -25,7 +25,10 @@ from agentloop.stores.base import (
 from agentloop.stores.listing import summarised
 from agentloop.stores.memory import MemoryStore
 
-__all__ = ["JoinedStore"]
+__all__ = ["WRITE_S", "JoinedStore"]
+
+WRITE_S = 20.0
+"""Seconds that a cancelled caller, or `aclose`, waits for a write that has begun."""
 
 T = TypeVar("T")
 
@@ -70,7 +73,7 @@ class JoinedStore:
         """Closes the parts after the writes begun so far. May be called more than once."""
         self._closed = True
         if self._writes:
-            await asyncio.wait(self._writes)
+            await asyncio.wait(self._writes, timeout=WRITE_S)
         async with AsyncExitStack() as stack:
             for part in self._parts():
                 if hasattr(part, "aclose"):
@@ -217,7 +220,11 @@ class JoinedStore:
         task = asyncio.create_task(write)
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task], timeout=WRITE_S)  # what the caller reads next must see it
+            raise
 
     # Runs
 

@@ -18,94 +18,19 @@ from itertools import pairwise
 
 import pytest
 
-from agentloop.errors import Closed, StoreError, UnknownSession
-from agentloop.guard.grants import Grant
-from agentloop.records import Json, RunRecord, Session, Status, Step, Usage
+from agentloop.errors import Closed, StoreError
+from agentloop.records import Json, RunRecord, Session, Step, Usage
 from agentloop.stores.base import Store
-from agentloop.testing.stores.rows import new_event, new_id, new_run, new_step
+from agentloop.testing.stores.catalog import CatalogContract
+from agentloop.testing.stores.rows import UTC_TEXT, new_event, new_id, new_run, new_step
 from agentloop.testing.stores.runs import RunsContract
+from agentloop.testing.stores.sessions import SessionsContract
 
 __all__ = ["StoreContract"]
 
 
-class StoreContract(RunsContract):
-    """Sessions, steps, events, runs, grants and questions, and how they hold under concurrency."""
-
-    # Sessions
-
-    async def test_an_unknown_session_is_none_and_stays_unknown(self, store: Store) -> None:
-        unknown = new_id()
-        assert await store.get_session(unknown) is None
-        assert await store.last_steps(unknown, 10) == ()
-        assert await store.load_state(unknown) is None
-        assert await store.runs(unknown) == ()
-        assert await store.grants(unknown) == ()
-        assert await store.get_session(unknown) is None
-
-    async def test_writing_to_an_unknown_session_is_an_error_and_creates_none(self, store: Store) -> None:
-        unknown = new_id()
-        for write in (
-            store.save_carry(unknown, "{}"),
-            store.set_session_status(unknown, Status.COMPLETED),
-            store.save_state(unknown, b"state"),
-        ):
-            with pytest.raises(UnknownSession):
-                await write
-        assert await store.get_session(unknown) is None
-
-    async def test_a_session_keeps_every_field_and_is_stamped(self, store: Store) -> None:
-        session = Session(
-            session_id=new_id(), model="m", persona="p", message_id="i", enabled=("a", "b"), carry='{"a":1}'
-        )
-        created = await store.create_session(session)
-        assert created.created_at and created.updated_at
-        assert replace(created, created_at="", updated_at="") == session
-        assert await store.get_session(session.session_id) == created
-
-    async def test_nothing_enabled_differs_from_everything(self, store: Store) -> None:
-        nothing = await store.create_session(Session(session_id=new_id(), enabled=()))
-        everything = await store.create_session(Session(session_id=new_id()))
-        assert (await store.get_session(nothing.session_id) or everything).enabled == ()
-        assert (await store.get_session(everything.session_id) or nothing).enabled is None
-
-    async def test_creating_a_session_again_leaves_it_as_it_is(self, store: Store) -> None:
-        first = await store.create_session(Session(session_id=new_id(), model="first"))
-        again = await store.create_session(Session(session_id=first.session_id, model="second"))
-        assert again == first == await store.get_session(first.session_id)
-
-    async def test_the_latest_carry_is_kept_byte_for_byte_and_may_be_none(self, store: Store) -> None:
-        session = await store.create_session(Session(session_id=new_id()))
-        for carry in ('{"b": 2,  "a": "\\u00e9é\\ud83d\\ude00"}', None, "[1]"):
-            await store.save_carry(session.session_id, carry)
-            known = await store.get_session(session.session_id)
-            assert known is not None and known.carry == carry
-
-    async def test_a_status_leaves_the_carry_and_may_be_set_again(self, store: Store) -> None:
-        session = await store.create_session(Session(session_id=new_id(), carry="1"))
-        for status in (Status.RUNNING, Status.COMPLETED, Status.ERROR):
-            await store.set_session_status(session.session_id, status)
-            known = await store.get_session(session.session_id)
-            assert known is not None and (known.status, known.carry) == (status, "1")
-
-    async def test_the_browser_state_is_bytes(self, store: Store) -> None:
-        session = await store.create_session(Session(session_id=new_id()))
-        assert await store.load_state(session.session_id) is None
-        await store.save_state(session.session_id, b"first")
-        await store.save_state(session.session_id, b"\x00\xff")
-        assert await store.load_state(session.session_id) == b"\x00\xff"
-
-    async def test_sessions_do_not_see_each_other(self, store: Store) -> None:
-        one, other = await new_run(store), await new_run(store)
-        await store.append_step(new_step(one))
-        await store.save_carry(one.session_id, "1")
-        await store.save_state(one.session_id, b"1")
-        await store.add_grant(one.session_id, Grant(kind="host", subject="a"))
-        known = await store.get_session(other.session_id)
-        assert known is not None and known.carry is None
-        assert await store.last_steps(other.session_id, 0) == ()
-        assert await store.load_state(other.session_id) is None
-        assert await store.grants(other.session_id) == ()
-        assert await store.runs(other.session_id) == (other,)
+class StoreContract(SessionsContract, CatalogContract, RunsContract):
+    """All seven protocols, and how they hold under concurrency and cancellation."""
 
     # Steps
 
@@ -127,7 +52,18 @@ class StoreContract(RunsContract):
 
     async def test_a_step_without_a_time_gets_one(self, store: Store) -> None:
         run = await new_run(store)
-        assert (await store.append_step(new_step(run))).created_at.endswith("Z")
+        assert UTC_TEXT.fullmatch((await store.append_step(new_step(run))).created_at)
+
+    async def test_half_a_surrogate_pair_is_text_too(self, store: Store) -> None:
+        run = await new_run(store)
+        half = 'a "\ud83d" b'
+        await store.append_step(
+            replace(new_step(run, half), tool_args={half: half}), events=[new_event(run, 1, half, {half: half})]
+        )
+        (step,) = await store.last_steps(run.session_id, 0)
+        (event,) = await store.events(run.run_id)
+        assert step.content == event.content == half
+        assert step.tool_args == event.args == {half: half}
 
     async def test_the_index_counts_on_across_the_runs_of_a_session(self, store: Store) -> None:
         first = await new_run(store)
@@ -266,6 +202,19 @@ class StoreContract(RunsContract):
         kept = await store.last_steps(run.session_id, 0)
         assert all(before.index < after.index for before, after in pairwise(kept))
 
+    async def test_cancelled_writers_among_others_leave_no_gap(self, store: Store) -> None:
+        run = await new_run(store)
+        writes = [asyncio.create_task(store.append_step(new_step(run, str(n)))) for n in range(24)]
+        for write in writes[::2]:
+            await asyncio.sleep(0)
+            write.cancel()
+        await asyncio.wait(writes)
+        await store.append_step(new_step(run, "last"))
+        steps = await store.last_steps(run.session_id, 0)
+        assert [step.index for step in steps] == list(range(len(steps)))
+        kept = [step.content for step in steps]
+        assert len(set(kept)) == len(kept) and {str(n) for n in range(1, 24, 2)} <= set(kept)
+
     async def test_closing_twice_is_fine_and_use_after_it_is_not(self, store: Store) -> None:
         run = await new_run(store)
         await store.aclose()
@@ -276,6 +225,8 @@ class StoreContract(RunsContract):
             store.append_step(new_step(run)),
             store.append_events([new_event(run, 1)]),
             store.save_run(run),
+            store.list_sessions(),
+            store.delete_session(run.session_id),
             store.grants(run.session_id),
             store.open_questions(run.run_id),
         ):

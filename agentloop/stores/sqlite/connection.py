@@ -37,7 +37,6 @@ _ADVICE = (
     ("not a database", "it is another kind of file; choose another path"),
     ("malformed", "the file is damaged; restore a copy or choose another path"),
     ("unable to open", "choose a path of a file in a folder that you may write"),
-    ("already exists", "it belongs to another application; choose another path"),
 )
 
 
@@ -95,7 +94,10 @@ def _make_private(file: Path) -> None:
 def _update(db: sqlite3.Connection, path: str) -> None:
     for number in range(_version(db, path) + 1, migrations.LATEST + 1):
         with transaction(db):
-            if _version(db, path) < number:
+            version = _version(db, path)
+            if version == 0 and migrations.tables_taken(db):
+                raise StoreError(f"The database {path} belongs to another application; choose another path.")
+            if version < number:
                 migrations.apply(db, number)
 
 

@@ -14,7 +14,7 @@ from agentloop.clock import utc_now
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-__all__ = ["LATEST", "MIGRATIONS", "TABLES", "Migration", "apply", "version"]
+__all__ = ["LATEST", "MIGRATIONS", "TABLES", "Migration", "apply", "tables_taken", "version"]
 
 Migration: TypeAlias = "Callable[[Database], None]"
 
@@ -28,6 +28,12 @@ def version(db: sqlite3.Connection) -> int:
     """The number of the last migration applied, 0 for a file without any."""
     known = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (_RECORD,)).fetchone()
     return int(db.execute(f"SELECT coalesce(max(number), 0) FROM {_RECORD}").fetchone()[0]) if known else 0
+
+
+def tables_taken(db: sqlite3.Connection) -> bool:
+    """True when a table exists under a name of ours: in a file without migrations it is another application's."""
+    tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    return any(name in TABLES for (name,) in tables)
 
 
 def apply(db: sqlite3.Connection, number: int) -> None:

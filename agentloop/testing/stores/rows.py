@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping
 
@@ -10,7 +11,10 @@ from agentloop.guard.grants import Question
 from agentloop.records import Json, RunRecord, Session, Step, StepType
 from agentloop.stores.base import Store
 
-__all__ = ["new_event", "new_id", "new_question", "new_run", "new_step"]
+__all__ = ["UTC_TEXT", "new_event", "new_id", "new_question", "new_run", "new_step"]
+
+UTC_TEXT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+"""Times of one width, so that they sort as text."""
 
 
 def new_id() -> str:

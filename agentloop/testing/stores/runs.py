@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 
 import pytest
 
-from agentloop.errors import InvalidInput, StaleEpoch, UnknownSession
+from agentloop.clock import utc_text
+from agentloop.errors import InvalidInput, RunOwned, StaleEpoch, UnknownSession
 from agentloop.guard.grants import Grant, Question
 from agentloop.records import RunRecord, Session, Status, Usage
 from agentloop.stores.base import Store
-from agentloop.testing.stores.rows import new_event, new_id, new_question, new_run, new_step
+from agentloop.stores.lease import HEARTBEAT_TIMEOUT_S, Lease
+from agentloop.testing.stores.rows import UTC_TEXT, new_event, new_id, new_question, new_run, new_step
 
 __all__ = ["RunsContract"]
 
@@ -92,20 +95,92 @@ class RunsContract:
         await store.append_step(new_step(run, "after"), events=[new_event(run, 2)], epoch=2)
         await store.save_run(replace(claimed, status=Status.COMPLETED))
 
-    async def test_only_one_of_many_claims_is_current(self, store: Store) -> None:
+    # Leases
+
+    async def test_of_many_claims_at_once_one_is_granted(self, store: Store) -> None:
         run = await new_run(store)
         async with asyncio.TaskGroup() as group:
-            claims = [group.create_task(store.claim_run(run.run_id, f"owner {n}")) for n in range(8)]
+            claims = [group.create_task(_claimed(store, run, f"owner {n}")) for n in range(8)]
+        (granted,) = [task.result() for task in claims if task.result()]
+        assert granted is not None and granted.epoch == run.epoch + 1
+        assert await store.get_run(run.run_id) == granted
+
+    async def test_each_claim_of_the_owner_itself_is_a_new_epoch(self, store: Store) -> None:
+        run = await new_run(store)
+        async with asyncio.TaskGroup() as group:
+            claims = [group.create_task(store.claim_run(run.run_id, "owner")) for _ in range(8)]
         epochs = sorted(task.result().epoch for task in claims)
         assert epochs == list(range(run.epoch + 1, run.epoch + 9))
+
+    async def test_a_run_made_with_an_owner_is_owned_from_the_start(self, store: Store) -> None:
+        session = await store.create_session(Session(session_id=new_id()))
+        run = await store.create_run(RunRecord(run_id=new_id(), session_id=session.session_id, owner="owner"))
+        assert UTC_TEXT.fullmatch(run.heartbeat_at)
+        with pytest.raises(RunOwned, match="owner"):
+            await store.claim_run(run.run_id, "other")
+        assert await store.get_run(run.run_id) == run
+
+    async def test_a_living_process_keeps_its_run_and_a_dead_one_loses_it_at_once(self, store: Store) -> None:
+        run = await new_run(store)
+        here = Lease.of_this_process()
+        await store.claim_run(run.run_id, here.to_text())
+        with pytest.raises(RunOwned, match=str(here.pid)):
+            await store.claim_run(run.run_id, "other", now=time.time() + 3600)
+        dead = replace(here, started="before this boot")
+        other = await new_run(store)
+        await store.claim_run(other.run_id, dead.to_text())
+        assert (await store.claim_run(other.run_id, "other")).owner == "other"
+
+    async def test_an_owner_elsewhere_is_gone_when_its_heart_stopped(self, store: Store) -> None:
+        run = await new_run(store)
+        elsewhere = replace(Lease.of_this_process(), host="elsewhere.example")
+        beat = 1_800_000_000.0
+        claimed = await store.claim_run(run.run_id, elsewhere.to_text(), now=beat)
+        assert claimed.heartbeat_at == utc_text(beat)
+        with pytest.raises(RunOwned, match=r"elsewhere\.example"):
+            await store.claim_run(run.run_id, "other", now=beat + HEARTBEAT_TIMEOUT_S)
+        taken = await store.claim_run(run.run_id, "other", now=beat + HEARTBEAT_TIMEOUT_S + 1)
+        assert (taken.owner, taken.epoch) == ("other", claimed.epoch + 1)
+
+    async def test_a_heartbeat_is_the_owners_alone(self, store: Store) -> None:
+        run = await new_run(store)
+        claimed = await store.claim_run(run.run_id, "owner", now=1_700_000_000.0)
+        await store.heartbeat(run.run_id, claimed.epoch)
+        beating = await store.get_run(run.run_id)
+        assert beating is not None and beating.heartbeat_at > claimed.heartbeat_at
+        assert replace(beating, heartbeat_at=claimed.heartbeat_at) == claimed
+        for epoch in (claimed.epoch - 1, claimed.epoch + 1):
+            with pytest.raises(StaleEpoch):
+                await store.heartbeat(run.run_id, epoch)
+        with pytest.raises(UnknownSession):
+            await store.heartbeat(new_id(), 1)
+
+    async def test_saving_neither_turns_the_heartbeat_back_nor_changes_the_owner(self, store: Store) -> None:
+        run = await new_run(store)
+        claimed = await store.claim_run(run.run_id, "owner", now=1_700_000_000.0)
+        await store.heartbeat(run.run_id, claimed.epoch)
+        beating = await store.get_run(run.run_id)
+        await store.save_run(replace(claimed, owner="", iterations=1))
+        known = await store.get_run(run.run_id)
+        assert known is not None and beating is not None
+        assert (known.owner, known.heartbeat_at, known.iterations) == ("owner", beating.heartbeat_at, 1)
+
+    async def test_the_last_run_is_the_newest(self, store: Store) -> None:
+        first = await new_run(store)
+        assert await store.last_run(first.session_id) == first
+        second = await new_run(store, first.session_id)
+        await store.save_run(replace(first, iterations=1))
+        assert await store.last_run(first.session_id) == second
+        assert [run.run_id for run in await store.runs(first.session_id)] == [first.run_id, second.run_id]
+        assert await store.last_run(new_id()) is None
 
     # Grants and questions
 
     async def test_grants_come_oldest_first_and_a_renewed_one_is_kept_once(self, store: Store) -> None:
         run = await new_run(store)
         times = [f"2026-01-31T08:00:0{n}.000000Z" for n in range(4)]
-        for time, subject in zip(times, ("a", "b", "c", "a"), strict=True):
-            await store.add_grant(run.session_id, Grant(kind="host", subject=subject, granted_at=time))
+        for at, subject in zip(times, ("a", "b", "c", "a"), strict=True):
+            await store.add_grant(run.session_id, Grant(kind="host", subject=subject, granted_at=at))
         await store.add_grant(run.session_id, Grant(kind="path", subject="a", granted_at="2026-01-31T08:00:09.000000Z"))
         kept = await store.grants(run.session_id)
         assert [(grant.kind, grant.subject) for grant in kept] == [
@@ -173,3 +248,10 @@ class RunsContract:
             await store.add_question(question)
         await store.answer_question(questions[1].id, False)
         assert [q.message for q in await store.open_questions(run.run_id)] == ["0", "2"]
+
+
+async def _claimed(store: Store, run: RunRecord, owner: str) -> RunRecord | None:
+    try:
+        return await store.claim_run(run.run_id, owner)
+    except RunOwned:
+        return None
