@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentloop import __version__
+import agentloop
 
 __all__ = ["command"]
 
@@ -12,5 +12,5 @@ __all__ = ["command"]
 @click.command("version")
 def command() -> int:
     """Print the version."""
-    print(f"agentloop {__version__}")
+    print(f"agentloop {agentloop.__version__}")
     return 0
