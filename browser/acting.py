@@ -13,7 +13,7 @@ from agentloop.browser.listing import Aim
 from agentloop.browser.marks import Marks
 from agentloop.browser.page import address, title
 from agentloop.browser.receipts import MASK, appeared, receipt_line, turn_lines, written
-from agentloop.browser.targets import Found, Wanted, find, mismatch, read_target, unknown_number
+from agentloop.browser.targets import Found, Wanted, find, mismatch, plain_target, read_target, unknown_number
 from agentloop.browser.watching import watching
 from agentloop.errors import DriverError, DriverTimeout, InvalidInput, TargetError
 from agentloop.records import Json
@@ -55,7 +55,7 @@ Verify = Callable[[Aim, Done], Awaitable[Done]]
 class Call:
     """A verb with what was given to it: `before` and `values` stand around the target and `goal`, a second target.
 
-    `typed` is what goes into the page and is kept out of events.
+    `puts` is what goes into the page, for observers.
     """
 
     verb: str
@@ -64,7 +64,7 @@ class Call:
     goal: Any = None
     values: tuple[Any, ...] = ()
     options: dict[str, Json] = field(default_factory=dict)
-    typed: tuple[str, ...] = ()
+    puts: tuple[str, ...] = ()
 
 
 class Acting:
@@ -128,7 +128,7 @@ class Acting:
         receipt = await self._receipt(effects, note=_joined(found.note, done.note), value=done.value)
         receipt = replace(receipt, call=self._written(call, found, aim, done))
         if not effects.document:
-            receipt = await self._looked_after(receipt, aim, near, done, typed=call.typed)
+            receipt = await self._looked_after(receipt, aim, near, done, typed=call.puts)
         return await self._finish(act, receipt, base)
 
     async def on_page(self, call: Call, deed: Callable[[], Awaitable[Done | None]]) -> Receipt:
@@ -210,12 +210,15 @@ class Acting:
         target = None if call.target is None else read_target(call.target)
         goal = None if call.goal is None else read_target(call.goal)
         words = self._words(call, call.verb, target, goal, call.values)
-        return Act(verb=call.verb, call=words, values=call.typed)
+        return Act(verb=call.verb, call=words, values=call.puts)
 
     async def _before(self, act: Act, target: Any) -> Any:
+        shown = plain_target(target)
+        aimed = shown
         for observer in self._observers:
-            target = await observer.before(act, target, self.listed)
-        return target
+            aimed = await observer.before(act, aimed, self.listed)
+        # A `Mark` says more than what observers are shown of it, so it is kept where nobody re-aims.
+        return target if aimed == shown else aimed
 
     async def _verified(self, verify: Verify, aim: Aim, done: Done) -> Done:
         try:

@@ -204,7 +204,7 @@ class Browser(Surroundings):
         that altered it is told of in the receipt's `value`.
         """
         options: dict[str, Json] = {"submit": True} if submit else {}
-        call = Call(verb="type", target=target, values=(text,), options=options, typed=(text,))
+        call = Call(verb="type", target=target, values=(text,), options=options, puts=(text,))
 
         async def deed(aim: Aim) -> Done:
             return await self._filling.type(aim, text, submit=submit)
@@ -221,7 +221,8 @@ class Browser(Surroundings):
     async def select(self, target: AnyTarget, labels: str | Sequence[str] = ()) -> Receipt:
         """Chooses options by label in a combobox or listbox; what has no options is clicked."""
         chosen = (labels,) if isinstance(labels, str) else tuple(labels)
-        call = Call(verb="select", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,) if chosen else ())
+        values = (chosen[0] if len(chosen) == 1 else chosen,) if chosen else ()
+        call = Call(verb="select", target=target, values=values, puts=chosen)
         return await self._acting.on_target(call, lambda aim: self._filling.select(aim, chosen))
 
     async def check(self, target: AnyTarget, on: bool = True) -> Receipt:
@@ -243,7 +244,7 @@ class Browser(Surroundings):
                 await self._hands.click(aim)
             return Done(changed=True)
 
-        call = Call(verb="upload", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,))
+        call = Call(verb="upload", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,), puts=chosen)
         return await self._acting.on_target(call, deed, seconds=UPLOAD_S)
 
     def file_paths(self, paths: Sequence[str]) -> tuple[str, ...]:

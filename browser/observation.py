@@ -17,8 +17,8 @@ from agentloop.packs.base import Observation
 __all__ = ["LOOK_CHARS", "Watcher"]
 
 LOOK_CHARS = 6_000
-LOOK_S = 4.0
-PICTURE_S = 10.0
+OBSERVE_S = 4.8
+PICTURE_S = 0.5
 
 
 class Watcher:
@@ -38,21 +38,22 @@ class Watcher:
 
     async def observe(self) -> Observation:
         """The text of the page with its marks, and what changed. Raises what the driver raises."""
-        async with asyncio.timeout(LOOK_S):
+        until = asyncio.get_running_loop().time() + OBSERVE_S
+        async with asyncio.timeout_at(until - PICTURE_S):
             look = await self._browser.see(chars=self._chars)
         self._shown = _view(look)
         changed = changed_line(self._before, self._shown) if self._before else ""
         self._turn += 1
-        await self._keep(look.listing)
+        await self._keep(look.listing, until)
         return Observation(text=f"{look.text}\nCHANGED since your last script: {changed}" if changed else look.text)
 
-    async def _keep(self, listing: Listing) -> None:
+    async def _keep(self, listing: Listing, until: float) -> None:
         """Saves the picture with its marks; a page that cannot be pictured costs the turn nothing."""
         if self._artifacts is None:
             return
         name = f"turn-{self._turn:03d}"
         try:
-            async with asyncio.timeout(PICTURE_S):
+            async with asyncio.timeout_at(until):
                 picture = await self._browser.picture(listing.marks)
         except (DriverError, TimeoutError):
             return

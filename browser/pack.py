@@ -27,7 +27,7 @@ from agentloop.errors import (
     RequestRefused,
 )
 from agentloop.guard.grants import Grant
-from agentloop.guard.policy import ToolCall
+from agentloop.guard.policy import Decision, Policy, ToolCall
 from agentloop.packs.base import Call, Observation, Pack, Primitive
 from agentloop.records import Json, Status
 
@@ -243,7 +243,7 @@ class _Desk:
             session_id=self._context.session_id,
             run_id=self._context.run_id,
         )
-        decision = await self._context.policy.check(call)
+        decision = await _decided(self._context.policy, call)
         if not decision.allowed:
             await self._ask(f"browser.{name}", decision.reason, Grant(kind="action", subject=f"browser.{name}"))
 
@@ -258,6 +258,13 @@ class _Desk:
         ask = self._context.ask
         if ask is None or not await ask(f"Allow {what}? {reason}", kind="confirm", grant=grant):
             raise PolicyDenied(f"{what} was declined: {reason}")
+
+
+async def _decided(policy: Policy, call: ToolCall) -> Decision:
+    try:
+        return await policy.check(call)
+    except Exception as error:  # the border: a policy is foreign code, and one that fails allows nothing
+        return Decision(allowed=False, reason=f"the policy failed: {type(error).__name__}: {error}")
 
 
 def _lies_in(folder: str | None, path: str) -> bool:

@@ -126,6 +126,8 @@ def event_args(act: Act, receipt: Receipt) -> dict[str, Json]:
 
 
 def _masked(act: Act, receipt: Receipt) -> Receipt:
+    if act.verb != "type":
+        return receipt
     secrets = sorted((value for value in act.values if value.strip()), key=len, reverse=True)
     call, near = receipt.call, receipt.appeared
     for value in secrets:

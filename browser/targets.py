@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentloop.browser.base import Mark
+from agentloop.browser.base import Mark, Target
 from agentloop.browser.look import quote
 from agentloop.errors import InvalidInput, TargetError
 
@@ -27,6 +27,7 @@ __all__ = [
     "mismatch",
     "names_agree",
     "nearest_field",
+    "plain_target",
     "read_target",
     "unknown_number",
 ]
@@ -81,6 +82,19 @@ def read_target(target: Any) -> Wanted:
     if isinstance(target, str) and target.strip():
         return Wanted(text=target.strip())
     raise InvalidInput(f"a target is missing: give {FORMS}")
+
+
+def plain_target(target: Any) -> Target | None:
+    """The same as one of the forms of `Target`: a `Mark` and a mark's dict become name and number."""
+    if target is None:
+        return None
+    wanted = read_target(target)
+    if wanted.point is not None:
+        return {"x": wanted.point[0], "y": wanted.point[1]}
+    if wanted.text is not None:
+        return wanted.text
+    number = wanted.number or 0
+    return (wanted.name, number) if wanted.name else number
 
 
 def _from_mapping(target: Mapping[str, Any]) -> Wanted:
@@ -286,4 +300,11 @@ def is_field(mark: Mark) -> bool:
 def nearest_field(mark: Mark, marks: Sequence[Mark]) -> Mark | None:
     """The text field closest to `mark`, None when the page has none."""
     fields = [other for other in marks if other.id != mark.id and is_field(other)]
-    return min(fields, key=lambda other: math.hypot(other.x - mark.x, other.y - mark.y), default=None)
+    return min(fields, key=lambda other: _gap(mark, other), default=None)
+
+
+def _gap(a: Mark, b: Mark) -> float:
+    """Pixels between the nearest edges of two boxes."""
+    dx = abs(a.x - b.x) - (a.w + b.w) / 2
+    dy = abs(a.y - b.y) - (a.h + b.h) / 2
+    return math.hypot(max(dx, 0), max(dy, 0))

@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from agentloop.browser import Act, Browser, DialogAnswer, Mark, Receipt, Target
+from agentloop.browser import Browser, DialogAnswer
 from agentloop.drivers import PlaywrightDriver
 from agentloop.errors import DriverTimeout, InvalidInput, TargetError
 from tests.browser.page_server import PageServer
+from tests.browser.shop_page import SHOP, number_of, show
 from tests.browser.ten_methods import TenMethods
-
-SHOP = """<!doctype html><title>Shop</title><h1>Products</h1>
-<ul>
-<li>Glass lamp 96 EUR <button onclick="said.textContent='glass'">Add to cart</button></li>
-<li>Oak lamp 269 EUR <button onclick="said.textContent='oak'">Add to cart</button></li>
-</ul>
-<button onclick="said.textContent='trusted ' + event.isTrusted" ondblclick="said.textContent='twice'"
-  oncontextmenu="said.textContent='right'; return false">Try</button>
-<a href="/cart">Cart</a> <a href="/cart" target="_blank">Cart in a tab</a>
-<button onclick="said.textContent=confirm('Sure?')">Ask</button>
-<a download="a.csv" href="data:text/csv,1">Get file</a>
-<button style="width:20px;height:20px" class="trash" onclick="said.textContent='trash'"></button>
-<button disabled id="off">Off</button>
-<p id="said" role="status"></p>"""
-
-CART = "<!doctype html><title>Cart</title><h1>Your cart</h1><button>Pay</button><a href='/'>Shop</a>"
-
-COVERED = """<!doctype html><title>Covered</title><button onclick="document.title='clicked'" id="buy">Buy</button>
-<div id="consent" style="position:fixed;inset:0;background:#fff">We use cookies
-<button onclick="consent.remove()">Accept</button></div>"""
 
 MENU = """<!doctype html><title>Menu</title><style>li ul{display:none} li:hover ul{display:block}</style>
 <ul><li><a href="#" onclick="return false">Products</a>
@@ -51,19 +31,6 @@ TERMS = f"""<!doctype html><title>Terms</title>
 @pytest_asyncio.fixture
 async def browser(driver: PlaywrightDriver) -> Browser:
     return Browser(driver)
-
-
-async def show(browser: Browser, pages: PageServer, html: str) -> str:
-    pages.put(CART, "/cart")
-    address = pages.put(html)
-    await browser.goto(address)
-    await browser.mark()
-    browser.take_receipts()
-    return address
-
-
-async def number_of(browser: Browser, name: str) -> int:
-    return next(mark.id for mark in await browser.mark() if name in (mark.name, mark.hint))
 
 
 async def test_going_places(browser: Browser, pages: PageServer) -> None:
@@ -95,93 +62,6 @@ async def test_a_click_that_opens_a_page_says_where(browser: Browser, pages: Pag
     receipt = await browser.click(("Cart", 4))
     assert (receipt.changed, receipt.title) == (True, "Cart")
     assert browser.take_receipts() == ('click("Cart", 4) -> opened /cart "Cart"',)
-
-
-async def test_targets_of_every_form(browser: Browser, pages: PageServer) -> None:
-    await show(browser, pages, SHOP)
-    marks = await browser.mark(name="Add to cart")
-    for target, said in (
-        (marks[0], "glass"),
-        (marks[1].id, "oak"),
-        (marks[0].to_dict(), "glass"),
-        (("Add to cart", marks[1].id), "oak"),
-        ("li:first-of-type button", "glass"),
-        ({"x": marks[1].x, "y": marks[1].y}, "oak"),
-        (("trash", await number_of(browser, "trash")), "trash"),
-    ):
-        await browser.click(target)
-        assert await browser.text("#said") == said, target
-
-
-async def test_the_name_decides_when_the_number_is_wrong(browser: Browser, pages: PageServer) -> None:
-    await show(browser, pages, SHOP)
-    receipt = await browser.click(("Try", 4))
-    assert receipt.note == 'by name; 4 was "Cart"'
-    assert (await browser.text("#said"), await browser.title()) == ("trusted true", "Shop")
-
-
-async def test_a_name_that_stays_open_is_refused_with_its_rows(browser: Browser, pages: PageServer) -> None:
-    await show(browser, pages, SHOP)
-    with pytest.raises(TargetError) as caught:
-        await browser.click(("Add to cart", 4))
-    assert caught.value.reason == "mismatch"
-    assert "Glass lamp 96 EUR" in str(caught.value) and "Oak lamp 269 EUR" in str(caught.value)
-    assert "On the page now:" in str(caught.value)
-    assert browser.take_receipts() == () and await browser.title() == "Shop"
-
-
-async def test_what_is_nowhere_is_said_to_be_nowhere(browser: Browser, pages: PageServer) -> None:
-    await show(browser, pages, SHOP)
-    with pytest.raises(TargetError, match="nothing on the page now is named"):
-        await browser.click(("Checkout", 3))
-    with pytest.raises(TargetError, match="marks now, numbered 1 to"):
-        await browser.click(999)
-    with pytest.raises((TargetError, InvalidInput), match="Checkout now"):
-        await browser.click("Checkout now")
-
-
-async def test_numbers_of_the_page_before_are_refused_and_names_still_work(browser: Browser, pages: PageServer) -> None:
-    await show(browser, pages, SHOP)
-    await browser.click(("Cart", 4))
-    with pytest.raises(TargetError, match=r'the page changed after click\("Cart", 4\)') as caught:
-        await browser.click(1)
-    assert caught.value.reason == "stale"
-    await browser.goto("/cart")
-    await browser.click(("Shop", 1))
-    assert await browser.title() == "Shop"
-
-
-async def test_numbers_need_a_listing(browser: Browser, pages: PageServer) -> None:
-    pages.put(SHOP)
-    await browser.driver.navigate(pages.address())
-    with pytest.raises(TargetError, match=r"call mark\(\) first"):
-        await browser.click(1)
-
-
-async def test_a_covered_target_names_what_covers_it(browser: Browser, pages: PageServer) -> None:
-    await show(browser, pages, COVERED)
-    with pytest.raises(TargetError, match="consent") as caught:
-        await browser.click("#buy")
-    assert caught.value.reason == "covered"
-    assert await browser.title() == "Covered"
-    await browser.click("Accept")
-    await browser.click("Buy")
-    assert await browser.title() == "clicked"
-
-
-async def test_a_disabled_target_is_refused(browser: Browser, pages: PageServer) -> None:
-    await show(browser, pages, SHOP)
-    with pytest.raises(TargetError, match="disabled"):
-        await browser.click("#off")
-
-
-async def test_nothing_seen_to_follow_is_said(browser: Browser, pages: PageServer) -> None:
-    await show(browser, pages, "<!doctype html><button>Idle</button>")
-    await browser.click("Idle")
-    browser.take_receipts()
-    receipt = await browser.click("Idle")
-    assert not receipt.changed
-    assert browser.take_receipts() == ('click("Idle", 1) -> no effect seen',)
 
 
 async def test_a_new_tab_becomes_the_active_one(browser: Browser, pages: PageServer) -> None:
@@ -335,34 +215,6 @@ async def test_waiting(browser: Browser, pages: PageServer) -> None:
             await waiting
     with pytest.raises(DriverTimeout):
         await browser.wait_ready("#never", timeout=0.2)
-
-
-class Watching:
-    """Sees every act, and turns aim to another target when told to."""
-
-    def __init__(self, instead: Target | None = None) -> None:
-        self.seen: list[str] = []
-        self.values: list[tuple[str, ...]] = []
-        self._instead = instead
-
-    async def before(self, act: Act, target: Target | None, marks: Sequence[Mark]) -> Target | None:
-        self.seen.append(act.call)
-        self.values.append(act.values)
-        return self._instead or target
-
-    async def after(self, act: Act, receipt: Receipt) -> None:
-        self.seen.append(receipt.call)
-
-
-async def test_observers_see_acts_and_re_aim_them(driver: PlaywrightDriver, pages: PageServer) -> None:
-    watching = Watching(instead="#off ~ p, li:nth-of-type(2) button")
-    browser = Browser(driver, observers=[watching])
-    await show(browser, pages, SHOP)
-    watching.seen.clear()
-    await browser.click(("Try", 3))
-    assert await browser.text("#said") == "oak"
-    assert watching.seen[0] == 'click("Try", 3)'
-    assert watching.seen[1].startswith("click(")
 
 
 async def test_asking_about_a_picture(driver: PlaywrightDriver, pages: PageServer) -> None:

@@ -225,6 +225,19 @@ async def test_a_policy_decides_every_verb_but_sleep(driver: PlaywrightDriver, f
         assert (await run(pack, 'click("Send");')).error is None
 
 
+class Broken:
+    """A policy that fails."""
+
+    async def check(self, call: ToolCall) -> Decision:
+        raise RuntimeError("no rules")
+
+
+async def test_a_policy_that_fails_allows_nothing(driver: PlaywrightDriver) -> None:
+    async with pack_of(driver, BuildContext(policy=Broken())) as pack:
+        with pytest.raises(PolicyDenied, match="the policy failed: RuntimeError: no rules"):
+            await pack.primitives["browser.url"].call()
+
+
 async def test_files_leave_only_from_the_workspace_or_with_leave(
     driver: PlaywrightDriver, form: str, tmp_path: Path
 ) -> None:

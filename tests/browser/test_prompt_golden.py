@@ -23,7 +23,7 @@ from agentloop.testing.site import SITES, Site, serve_site
 GOLDEN = Path(__file__).parent / "golden"
 
 # Characters of each kind of text per token, measured with a byte-pair tokenizer: the lowest seen.
-PROMPT_RATE = 3.5
+PROMPT_RATE = 3.55
 PAIR_RATE = 2.8
 PAGE_RATE = 2.2
 
