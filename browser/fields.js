@@ -135,10 +135,17 @@ nearby.forget = (element) => surroundings.delete(element);
 
 const TAG = "data-aim";
 
+// What a click by selector needs: an element that has a box, a label in place of a control that cannot be seen.
+function taggable(element) {
+  const target = targetOf(element);
+  const box = boxOf(target);
+  return hasBox(box) ? target : [...target.children].find((child) => hasBox(boxOf(child))) || target;
+}
+
 function tag({ key, name }) {
   const element = elementOf(key);
   if (!element) return null;
-  element.setAttribute(TAG, name);
+  taggable(element).setAttribute(TAG, name);
   return `[${TAG}="${name}"]`;
 }
 

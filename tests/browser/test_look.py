@@ -248,7 +248,7 @@ def _grid(rows: int) -> str:
     return (
         "<ul id=list>"
         + "".join(
-            f"<li style='float:left;width:150px;height:20px;overflow:hidden;font-size:9px'>"
+            f"<li style='display:inline-block;width:150px;height:20px;overflow:hidden;font-size:9px'>"
             f"<a href=/{n}>product number {n}</a> <b>{n} EUR</b> <i>in stock {n}</i></li>"
             for n in range(rows)
         )
@@ -275,7 +275,7 @@ async def test_a_page_that_is_too_long_says_what_is_left_out_and_how_to_read_it(
 
 
 async def test_a_huge_page_costs_no_more_than_a_big_one(look_at: LookAt) -> None:
-    small, huge = await look_at(_grid(66)), await look_at(_grid(6660))
+    small, huge = await look_at(_grid(66)), await look_at(_grid(5000))
     assert len(huge.text) <= 4000
     assert len(huge.text) <= 1.2 * len((await look_at(_grid(280))).text)
     assert len(small.text) < 4000
