@@ -13,6 +13,7 @@ from agentloop.context.prompt import Prompt
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput
 from agentloop.guard.grants import OnAsk
+from agentloop.guard.network.pattern import Pattern, for_browser
 from agentloop.guard.network.url import parse_url
 from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM
@@ -46,6 +47,7 @@ class BrowseOptions:
     vision: str | None = None
     limits: RunLimits = RunLimits()
     artifacts: Artifacts | None = None
+    run_id: str | None = None
 
 
 @asynccontextmanager
@@ -57,7 +59,7 @@ async def open_browse(
     Raises `BrowserNotFound` when there is no browser, `InvalidInput` for a URL that is no web address or a
     pattern that cannot be held.
     """
-    _require_web(options.url)
+    _check(options)
     from agentloop.browser.pack import browser_capability
     from agentloop.browser.vision import LLMVision
     from agentloop.drivers.host import BrowserHost
@@ -88,13 +90,16 @@ async def open_browse(
             on_ask=on_ask,
             artifacts=options.artifacts,
         )
-        async with loop, await loop.open(RunRequest(task, url=options.url), on_event=on_event) as handle:
+        request = RunRequest(task, url=options.url, run_id=options.run_id)
+        async with loop, await loop.open(request, on_event=on_event) as handle:
             yield handle
 
 
-def _require_web(url: str | None) -> None:
-    if url is not None and parse_url(url).scheme not in ("http", "https"):
-        raise InvalidInput(f"{url} is no address of a web page: start with http:// or https://")
+def _check(options: BrowseOptions) -> None:
+    if options.url is not None and parse_url(options.url).scheme not in ("http", "https"):
+        raise InvalidInput(f"{options.url} is no address of a web page: start with http:// or https://")
+    for pattern in options.allow or ():
+        for_browser(Pattern.parse(pattern))
 
 
 async def browse(

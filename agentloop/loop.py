@@ -17,18 +17,19 @@ from agentloop.capabilities import Capability
 from agentloop.context import feedback
 from agentloop.context.digest import shape
 from agentloop.context.prompt import system_prompt
-from agentloop.context.reply import Answer, Empty, Script, StreamFilter, Truncated, parse_reply
+from agentloop.context.reply import Answer, Empty, Script, Truncated, parse_reply
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import EndRun
 from agentloop.events import RunEvent
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.policy import DefaultPolicy, Policy
 from agentloop.journal import OnEvent
-from agentloop.llm.base import LLM, Message, ModelReply, ModelRequest
+from agentloop.llm.base import LLM, Message, ModelReply
 from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, Usage
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
 from agentloop.run.ending import end_of, expected, finish
+from agentloop.run.model_call import ask
 from agentloop.run.opening import open_run
 from agentloop.run.script import execute
 from agentloop.sandbox.base import Outcome
@@ -68,11 +69,6 @@ class RunHandle:
         self.system_prompt = ""
         self.final_text = ""
         self.result: RunResult | None = None
-
-    @property
-    def run_id(self) -> str:
-        """This run's id."""
-        return self._context.run.run_id
 
     @property
     def context(self) -> RunContext:
@@ -137,19 +133,13 @@ class RunHandle:
         )
 
     async def _ask(self) -> ModelReply:
-        stream = StreamFilter()
-
-        def on_chunk(chunk: str) -> None:
-            for text in stream.feed(chunk):
-                self._journal.live("response_chunk", text)
-
-        request = ModelRequest(
-            messages=await self._messages(), model=self._context.session.model or self._loop.model or ""
+        return await ask(
+            self._context,
+            await self._messages(),
+            model=self._loop.model or "",
+            max_tokens=None,
+            streams=self._loop.settings.prompt.prose_answers,
         )
-        reply = await self._context.llm.complete(request, on_chunk=on_chunk)
-        for text in stream.finish():
-            self._journal.live("response_chunk", text)
-        return reply
 
     async def _messages(self) -> list[Message]:
         now = [self._digest(), *await self._context.observe(), self._last_words()]

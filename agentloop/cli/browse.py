@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentloop.cli.options import TaskOptions, task_options
+from agentloop.settings import data_directory
 
 if TYPE_CHECKING:
     from agentloop.browsing import BrowseOptions
@@ -31,7 +32,7 @@ __all__ = ["command"]
     "--artifacts",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where pictures of each turn go.",
+    help="Where pictures of each turn go.  [runs/ID in the data directory]",
 )
 @click.option("--vision", metavar="MODEL", help="An image-capable model that scripts may ask about the page.")
 @click.option(
@@ -59,12 +60,12 @@ def command(task: tuple[str, ...], **given: Any) -> int:
 def _browse_options(options: TaskOptions, given: dict[str, Any]) -> BrowseOptions:
     from agentloop.artifacts.folder import FolderArtifacts
     from agentloop.browsing import BrowseOptions
-    from agentloop.guard.network.pattern import Pattern, for_browser
+    from agentloop.run.opening import new_id
 
     if options.ephemeral and given["artifacts"]:
         raise click.UsageError("--ephemeral keeps nothing on disk: leave --artifacts out, or --ephemeral")
-    for pattern in given["allow"]:
-        for_browser(Pattern.parse(pattern))
+    run_id = new_id()
+    folder = given["artifacts"] or (None if options.ephemeral else data_directory() / "runs" / run_id)
     return BrowseOptions(
         url=given["url"],
         allow=given["allow"] or None,
@@ -75,5 +76,6 @@ def _browse_options(options: TaskOptions, given: dict[str, Any]) -> BrowseOption
         model=options.model,
         vision=given["vision"],
         limits=options.limits,
-        artifacts=FolderArtifacts(given["artifacts"]) if given["artifacts"] else None,
+        artifacts=FolderArtifacts(folder) if folder else None,
+        run_id=run_id,
     )

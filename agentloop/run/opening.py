@@ -23,7 +23,7 @@ from agentloop.run.questions import Questions
 from agentloop.run.spending import Spending
 from agentloop.stores.base import Store
 
-__all__ = ["open_run"]
+__all__ = ["new_id", "open_run"]
 
 FIRST_EPOCH = 1
 
@@ -40,10 +40,10 @@ async def open_run(
     on_event: OnEvent | None,
 ) -> RunContext:
     """Keeps a new run of a new or known session and gathers what it stands on."""
-    session = await store.create_session(Session(session_id=request.session or _new_id()))
+    session = await store.create_session(Session(session_id=request.session or new_id()))
     run = await store.create_run(
         RunRecord(
-            run_id=request.run_id or _new_id(),
+            run_id=request.run_id or new_id(),
             session_id=session.session_id,
             message=request.message,
             url=request.url,
@@ -93,5 +93,6 @@ def _enabled(session: Sequence[str] | None, request: Sequence[str] | None) -> Se
     return [name for name in session if name in request]
 
 
-def _new_id() -> str:
+def new_id() -> str:
+    """An id for a run or session: 24 hex digits that sort by the time they were made."""
     return f"{int(time.time() * 1000):012x}{uuid.uuid4().hex[:12]}"
