@@ -14,7 +14,7 @@ __all__ = ["ask"]
 async def ask(
     context: RunContext, messages: Sequence[Message], *, model: str, max_tokens: int | None, streams: bool
 ) -> ModelReply:
-    """The reply. With `streams` the part that is answer and no code is delivered live; `model` "" is the client's own."""
+    """The reply. With `streams` its answer text is delivered live, code never; `model` "" is the client's own."""
     request = ModelRequest(messages=messages, model=context.session.model or model, max_tokens=max_tokens)
     if not streams:
         return await context.llm.complete(request)
