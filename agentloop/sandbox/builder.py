@@ -43,8 +43,8 @@ class SandboxBuilder(Protocol):
 class CapabilityBuilder:
     """Builds the always-on capabilities and those that the context enables, in the order given.
 
-    One that fails to build becomes a warning and is left out, unless it is required. At the end the sandbox and then every
-    pack is closed, each within five seconds, whatever happens to the others.
+    One that fails to build becomes a warning and is left out, unless it is required. At the end the
+    sandbox and then every pack is closed, each within five seconds, whatever happens to the others.
     """
 
     def __init__(

@@ -164,12 +164,14 @@ class ProcessSandbox:
             return child
         if child is not None:
             child.kill()
+            await child.wait_closed()
         self._child = None
         fresh = await start_child(self._launcher, self._config(), self._limits.result_bytes + _FRAME_MARGIN)
         try:
             self._check_isolation(fresh.isolation)
         except SandboxError:
             fresh.kill()
+            await fresh.wait_closed()
             raise
         self._child, self._isolation, self._engine = fresh, fresh.isolation, fresh.engine
         return fresh
@@ -199,6 +201,7 @@ class ProcessSandbox:
         self._closed = True
         if self._child is not None:
             self._child.end("the sandbox was closed")
+            await self._child.wait_closed()
             self._child = None
 
 

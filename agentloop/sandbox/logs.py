@@ -54,7 +54,7 @@ class LogKeeper:
 
 def _tail(data: bytearray) -> str:
     # A cut may fall inside a character: its continuation bytes lead nowhere.
-    start = next((i for i, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
+    start = next((i for i, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 4)
     return data[start:].decode(errors="replace")
 
 

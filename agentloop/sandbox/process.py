@@ -46,6 +46,7 @@ class ChildProcess(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._on_frame: OnFrame | None = None
         self._on_lost: OnLost | None = None
+        self._closed = asyncio.Event()
         self.alive = True
         self.turns = 0
         self.pid = 0
@@ -112,8 +113,13 @@ class ChildProcess(asyncio.Protocol):
         except Violation as violation:
             self.end(str(violation))
 
+    async def wait_closed(self) -> None:
+        """Returns when the socket is closed; after `kill` that is in the loop's next round."""
+        await self._closed.wait()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by the event loop."""
+        self._closed.set()
         if self.alive:
             self.end("its process ended")
 
@@ -165,6 +171,7 @@ async def _start(launcher: Launcher, config: Mapping[str, Any], max_frame: int) 
         await _greet(child, config)
     except BaseException:
         child.kill()
+        await child.wait_closed()
         raise
     return child
 

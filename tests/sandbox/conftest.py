@@ -23,6 +23,7 @@ class Probe:
         self.most_running = 0
         self.cancelled = 0
         self.started = asyncio.Event()
+        self.barrier = asyncio.Barrier(2)
 
     async def note(self, value: Any = None) -> Any:
         self.seen.append(value)
@@ -47,16 +48,24 @@ class Probe:
         self.seen.append(value)
         return value
 
+    async def meet(self, value: Any = None) -> Any:
+        """Returns only when two calls of it are under way at the same time."""
+        await self.barrier.wait()
+        return value
+
     def packs(self) -> tuple[Pack, ...]:
         primitives = {
             "h": Primitive(self.note),
             "boom": Primitive(self.boom),
             "slow": Primitive(self.slow),
+            "meet": Primitive(self.meet),
             "stranger": Primitive(self.note, untrusted=True),
         }
         return (
             Pack(name="probe", description="echoes", primitives=primitives),
-            Pack(name="page", description="one at a time", primitives={"page.act": Primitive(self.slow, exclusive=True)}),
+            Pack(
+                name="page", description="one at a time", primitives={"page.act": Primitive(self.slow, exclusive=True)}
+            ),
         )
 
 

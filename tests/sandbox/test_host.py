@@ -33,7 +33,17 @@ async def value(sandbox: ProcessSandbox, body: str, args: str = "{}") -> Any:
 
 @pytest.mark.parametrize(
     "text",
-    ["1700000000123", "9007199254740992", "-2147483649", "4294967296", "1e300", '"a\\u0000b"', '"\\ud800"', '"\\ufeffx"', "[[],{}]"],
+    [
+        "1700000000123",
+        "9007199254740992",
+        "-2147483649",
+        "4294967296",
+        "1e300",
+        '"a\\u0000b"',
+        '"\\ud800"',
+        '"\\ufeffx"',
+        "[[],{}]",
+    ],
 )
 async def test_values_cross_unchanged_in_every_direction(sandbox: ProcessSandbox, probe: Probe, text: str) -> None:
     came = await value(sandbox, "return [args.v, h(args.v)]", f'{{"v": {text}}}')
@@ -75,7 +85,9 @@ async def test_a_script_of_a_megabyte(sandbox: ProcessSandbox) -> None:
 
 
 async def test_warnings_name_paths_and_are_bounded(sandbox: ProcessSandbox) -> None:
-    outcome = await sandbox.run("function run() { return {rows: [{n: NaN}], s: Symbol('x'), many: Array(100).fill(undefined)} }")
+    outcome = await sandbox.run(
+        "function run() { return {rows: [{n: NaN}], s: Symbol('x'), many: Array(100).fill(undefined)} }"
+    )
 
     assert outcome.warnings[:2] == ("rows[0].n: NaN became null", "s: a symbol was left out")
     assert len(outcome.warnings) == 21
@@ -122,16 +134,18 @@ async def test_missing_and_surplus_arguments(sandbox: ProcessSandbox, probe: Pro
     assert probe.seen == [None, None, 1, "a", "b"]
 
 
-async def test_async_calls_run_in_parallel(sandbox: ProcessSandbox, probe: Probe) -> None:
-    outcome = await sandbox.run("async function run() { return await Promise.all([1,2,3].map(n => slow.async(n))) }")
+async def test_async_calls_run_in_parallel(sandbox: ProcessSandbox) -> None:
+    outcome = await sandbox.run("async function run() { return await Promise.all([1, 2].map(n => meet.async(n))) }")
 
-    assert outcome.value_json == "[1,2,3]"
-    assert probe.most_running == 3
+    assert outcome.value_json == "[1,2]"
 
 
-async def test_all_runs_in_parallel_and_keeps_order(sandbox: ProcessSandbox, probe: Probe) -> None:
+async def test_all_runs_in_parallel(sandbox: ProcessSandbox) -> None:
+    assert await value(sandbox, "return meet.all(['a', 'b'])") == ["a", "b"]
+
+
+async def test_all_keeps_order_whatever_ends_first(sandbox: ProcessSandbox, probe: Probe) -> None:
     assert await value(sandbox, "return slow.all([1, {spread: [2, 0.001]}, [3]])") == [1, 2, [3]]
-    assert probe.most_running == 3
     assert probe.seen[0] == 2
 
 
@@ -147,7 +161,7 @@ async def test_all_throws_the_first_failure_when_all_have_ended(sandbox: Process
     [
         "function run() { return page.act.all([1, 2, 3]) }",
         "async function run() { return await Promise.all([1, 2, 3].map(n => page.act.async(n))) }",
-        "async function run() { const a = page.act.async(1), b = page.act.async(2); page.act(3); return [await a, await b, 3] }",
+        "async function run() { page.act.async(1); page.act.async(2); page.act(3); return [1, 2, 3] }",
     ],
 )
 async def test_exclusive_calls_run_one_at_a_time_in_order(sandbox: ProcessSandbox, probe: Probe, script: str) -> None:
@@ -319,7 +333,9 @@ async def test_a_soft_stop_keeps_the_child(sandbox: ProcessSandbox) -> None:
 
     assert outcome.error is not None
     assert outcome.error.where in ("timeout", "limit")
-    looped = await sandbox.run("const spin = () => {\n let s = '';\n for (;;) s = s.concat('');\n};\nspin()", wall_s=0.5)
+    looped = await sandbox.run(
+        "const spin = () => {\n let s = '';\n for (;;) s = s.concat('');\n};\nspin()", wall_s=0.5
+    )
     assert looped.error is not None
     assert looped.error.where == "timeout"
     assert child is not None
@@ -345,12 +361,11 @@ async def test_many_turns_in_few_children(sandbox: ProcessSandbox) -> None:
 async def test_two_sandboxes_at_once(sandbox: ProcessSandbox, probe: Probe) -> None:
     async with open_sandbox(packs=probe.packs(), engine=ENGINE) as other:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one.run(f"slow({n})")) for n, one in enumerate((sandbox, other))]
+            tasks = [group.create_task(one.run("meet()")) for one in (sandbox, other)]
         assert all(task.result().error is None for task in tasks)
         randoms = [await value(one, "return [Math.random(), crypto.randomUUID()]") for one in (sandbox, other)]
     assert randoms[0][0] != randoms[1][0]
     assert randoms[0][1] != randoms[1][1]
-    assert probe.most_running == 2
 
 
 async def test_one_script_at_a_time(sandbox: ProcessSandbox, probe: Probe) -> None:
@@ -362,7 +377,10 @@ async def test_one_script_at_a_time(sandbox: ProcessSandbox, probe: Probe) -> No
 
 
 async def test_dates_are_utc(sandbox: ProcessSandbox) -> None:
-    assert await value(sandbox, "return [new Date(0).getHours(), new Date(1720000000000).getTimezoneOffset()]") == [0, 0]
+    assert await value(sandbox, "return [new Date(0).getHours(), new Date(1720000000000).getTimezoneOffset()]") == [
+        0,
+        0,
+    ]
 
 
 async def test_log_lines_are_emitted_while_the_script_runs(probe: Probe) -> None:
@@ -425,7 +443,11 @@ async def test_too_much_script_and_args(sandbox: ProcessSandbox) -> None:
 
 async def test_without_a_zygote_each_child_has_its_own_interpreter(probe: Probe) -> None:
     sandbox = ProcessSandbox(
-        toolbox=Toolbox(probe.packs()), limits=Limits(), clock=Clock(), launcher=SoloLauncher(ENGINE), require_isolation="seccomp"
+        toolbox=Toolbox(probe.packs()),
+        limits=Limits(),
+        clock=Clock(),
+        launcher=SoloLauncher(ENGINE),
+        require_isolation="seccomp",
     )
     try:
         assert await value(sandbox, "return h(1)") == 1

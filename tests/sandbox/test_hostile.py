@@ -25,5 +25,7 @@ async def test_hostile_script(shared: ProcessSandbox, case: Case) -> None:
     assert any(matches(outcome, one) for one in expected), shown(outcome)
     assert case.warns in "\n".join(outcome.warnings)
     assert case.logs is None or outcome.logs == case.logs
-    after = await shared.run("function run(a) { return [h(a.n), ({}).polluted === undefined, typeof [].map] }", '{"n": 1}')
+    after = await shared.run(
+        "function run(a) { return [h(a.n), ({}).polluted === undefined, typeof [].map] }", '{"n": 1}'
+    )
     assert after.value_json == '[1,true,"function"]'

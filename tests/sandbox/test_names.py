@@ -94,7 +94,9 @@ async def test_answers_that_cannot_be(sandbox: ProcessSandbox, call: str, part: 
     assert part in await message(sandbox, call)
 
 
-@pytest.mark.parametrize(("call", "kind"), [("fail('no stock')", "task_failed"), ("fail('no stock', 'blocked')", "blocked")])
+@pytest.mark.parametrize(
+    ("call", "kind"), [("fail('no stock')", "task_failed"), ("fail('no stock', 'blocked')", "blocked")]
+)
 async def test_fail_ends_the_run(sandbox: ProcessSandbox, probe: Probe, call: str, kind: str) -> None:
     with pytest.raises(EndRun) as raised:
         await sandbox.run(f"log('looked'); try {{ {call} }} finally {{ h(1) }}")
@@ -120,11 +122,23 @@ async def test_fail_ends_the_run(sandbox: ProcessSandbox, probe: Probe, call: st
         ("log()", ""),
         ("console.info('x'); console.debug('y'); console.dir({z: 1})", 'x\ny\n{"z":1}'),
         ("console.warn('w'); console.error('e'); console.trace('t')", "[warn] w\n[error] e\n[trace] t"),
-        ("console.assert(1); console.assert(0, 'why'); console.assert()", "[error] Assertion failed: why\n[error] Assertion failed:"),
-        ("console.count(); console.count(); console.countReset(); console.count()", "default: 1\ndefault: 2\ndefault: 1"),
-        ("console.group('g'); log('in\\nside'); console.groupEnd(); console.groupEnd(); log('out')", "g\n  in\n  side\nout"),
+        (
+            "console.assert(1); console.assert(0, 'why'); console.assert()",
+            "[error] Assertion failed: why\n[error] Assertion failed:",
+        ),
+        (
+            "console.count(); console.count(); console.countReset(); console.count()",
+            "default: 1\ndefault: 2\ndefault: 1",
+        ),
+        (
+            "console.group('g'); log('in\\nside'); console.groupEnd(); console.groupEnd(); log('out')",
+            "g\n  in\n  side\nout",
+        ),
         ("console.timeEnd('never')", ""),
-        ("console.table([{b: 1, a: 'x'}, {b: 22}])", "(index) | a | b\n--------+---+---\n0       | x | 1\n1       |   | 22"),
+        (
+            "console.table([{b: 1, a: 'x'}, {b: 22}])",
+            "(index) | a | b\n--------+---+---\n0       | x | 1\n1       |   | 22",
+        ),
         ("console.table([1, 'two'])", "0 | 1\n1 | two"),
         ("console.table('no table')", "no table"),
     ],
@@ -137,7 +151,9 @@ async def test_what_is_logged(sandbox: ProcessSandbox, call: str, logs: str) -> 
 
 
 async def test_errors_are_logged_with_the_scripts_own_frames(sandbox: ProcessSandbox) -> None:
-    outcome = await sandbox.run("function inner() {\n  throw new TypeError('bad')\n}\ntry { inner() } catch (e) { log(e) }")
+    outcome = await sandbox.run(
+        "function inner() {\n  throw new TypeError('bad')\n}\ntry { inner() } catch (e) { log(e) }"
+    )
 
     first, *frames = outcome.logs.split("\n")
     assert first == "TypeError: bad"
@@ -168,7 +184,10 @@ async def test_text_and_assert(sandbox: ProcessSandbox) -> None:
     assert await message(sandbox, "assert('', '  ')") == "Error: assertion failed"
 
 
-@pytest.mark.parametrize("address", ["just/a/path", "example.com/api", "/an/absolute/path", "", "http://", "http://a b/", "http://1.2.3.999/"])
+@pytest.mark.parametrize(
+    "address",
+    ["just/a/path", "example.com/api", "/an/absolute/path", "", "http://", "http://a b/", "http://1.2.3.999/"],
+)
 async def test_parse_url_of_what_is_none(sandbox: ProcessSandbox, address: str) -> None:
     assert await value(sandbox, f"parseUrl({json.dumps(address)})") is None
 
@@ -247,8 +266,10 @@ async def test_url_setters_and_parameters(sandbox: ProcessSandbox) -> None:
         ("(1234.5).toLocaleString('en-US', {style: 'currency', currency: 'USD'})", "$1,234.50"),
         ("(0.256).toLocaleString('en-US', {style: 'percent'})", "26%"),
         ("(1.005).toLocaleString('en-US', {minimumFractionDigits: 2, maximumFractionDigits: 2})", "1.01"),
-        ("[(-1234).toLocaleString(), (1e21).toLocaleString(), (12345678901234567890n).toLocaleString()]",
-         ["-1,234", "1,000,000,000,000,000,000,000", "12,345,678,901,234,567,890"]),
+        (
+            "[(-1234).toLocaleString(), (1e21).toLocaleString(), (12345678901234567890n).toLocaleString()]",
+            ["-1,234", "1,000,000,000,000,000,000,000", "12,345,678,901,234,567,890"],
+        ),
         ("/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID())", True),
         ("crypto.getRandomValues(new Uint8Array(8)).length", 8),
         ("typeof performance.now()", "number"),
@@ -301,7 +322,9 @@ async def skilled() -> AsyncIterator[ProcessSandbox]:
 
 
 async def test_require(skilled: ProcessSandbox) -> None:
-    outcome = await skilled.run("require('sum'); function run() { return [require('whole')(), require('sum').sum(3, 4)] }")
+    outcome = await skilled.run(
+        "require('sum'); function run() { return [require('whole')(), require('sum').sum(3, 4)] }"
+    )
 
     assert (outcome.value_json, outcome.logs) == ("[3,7]", "loaded")
 

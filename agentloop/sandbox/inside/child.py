@@ -199,6 +199,9 @@ class Child:
         return ""
 
     def _error(self, _id: int, error: str, _: str = "") -> str:
+        # An old engine hands the interruption of an async function to the script as a rejection.
+        if self._interrupt is not None and self._interrupt.raised and '"message":"interrupted"' in error:
+            error = json.dumps({**json.loads(error), "where": "timeout"})
         self._ended = self._ended or (w.ERROR, error.encode())
         return ""
 
@@ -219,7 +222,7 @@ class Child:
 
     def _is_starved(self) -> bool:
         grown = _peak_memory() - self._resident
-        return grown > self._config["memory_mb"] * _STARVED * (1 << 20)
+        return bool(grown > self._config["memory_mb"] * _STARVED * (1 << 20))
 
 
 def _introduce(sock: socket.socket) -> None:

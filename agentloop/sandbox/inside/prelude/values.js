@@ -10,7 +10,7 @@
   const seenAdd = method(Set.prototype.add), seenHas = method(Set.prototype.has);
   const isView = ArrayBuffer.isView.bind(ArrayBuffer);
   const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
-  const MOST = 20, DEPTH = 200, QUICK = 3000, THOROUGH = 200000, MESSAGE = 4000;
+  const MOST = 20, DEPTH = 200, QUICK = 1000, THOROUGH = 200000, MESSAGE = 4000;
 
   // A replacer would cost every value; methods on the few odd prototypes cost nothing to the rest.
   let lossy = false;
@@ -53,6 +53,11 @@
     }
   };
 
+  const plain = (value) => {
+    const type = typeof value;
+    return type === "string" || type === "boolean" || (type === "number" && value - value === 0);
+  };
+
   const losses = (root, most) => {
     const found = [], trail = [], seen = new Set();
     let budget = most, unnamed = 0;
@@ -74,7 +79,10 @@
       trail.length--;
     };
     const items = (list) => {
-      for (let i = 0; i < list.length && budget > 0; i++) visit(list[i], "[" + i + "]", true);
+      for (let i = 0; i < list.length && budget > 0; i++) {
+        if (plain(list[i])) budget--;
+        else visit(list[i], "[" + i + "]", true);
+      }
     };
     const inside = (value) => {
       if (isArray(value)) return items(value);
@@ -94,7 +102,8 @@
       for (let i = 0; i < names.length && budget > 0; i++) {
         // A getter has run once already, for the text: not again for a warning.
         const property = getOwnPropertyDescriptor(value, names[i]);
-        if (property !== undefined && "value" in property) {
+        if (property === undefined || plain(property.value)) budget--;
+        else if (property.get === undefined) {
           visit(property.value, (trail.length > 1 || trail[0] !== "" ? "." : "") + names[i], false);
         }
       }
