@@ -29,6 +29,7 @@ Phrase = Literal[
     "hint_value",
     "interrupted",
     "log_cut",
+    "messages_left_out",
     "no_code",
     "no_progress",
     "no_progress_again",

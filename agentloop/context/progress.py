@@ -33,7 +33,7 @@ class ProgressGuard:
 
     @property
     def dropped(self) -> frozenset[int]:
-        """Positions of entries to leave out of the history, for `outgoing(drop=…)`; they only grow."""
+        """Positions of entries to leave out of the history, for `draft(drop=…)`; they only grow."""
         return self._dropped
 
     def feed(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentloop.context import feedback
-from agentloop.context.history import Entry, EntryKind, outgoing, rehydrate
+from agentloop.context.draft import draft
+from agentloop.context.history import Entry, EntryKind, rehydrate
 from agentloop.context.progress import Progress, ProgressGuard
 from agentloop.context.prompt import Prompt
 from agentloop.llm.base import Message
@@ -30,7 +31,7 @@ class Conversation:
 
     def messages(self, prompt: Prompt, *, system: str, tail: str) -> list[Message]:
         """The messages of the next call; `tail` is what holds for this call only."""
-        return outgoing(
+        return draft(
             self._entries,
             run_id=self._run_id,
             keep_scripts=prompt.keep_scripts,
@@ -38,7 +39,7 @@ class Conversation:
             examples=prompt.examples,
             tail=tail,
             drop=self._progress.dropped,
-        )
+        ).messages()
 
     def judge_progress(self, code: str, outcome: Outcome, effects: Sequence[str]) -> tuple[Progress, str]:
         """Whether the script just added gets anywhere, and the hint added to its result ("" when it does)."""
