@@ -23,8 +23,8 @@ __all__ = ["ACT_S", "Acting", "Call", "Deed", "Done", "Verify"]
 ACT_S = 5.0
 """Seconds that finding a target, checking it and the input itself may take; settling has its own bound."""
 
-HINT_CHARS = 600
-APPEARED_LIMIT = 200
+_HINT_CHARS = 600
+_APPEARED_LIMIT = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +236,7 @@ class Acting:
         self, receipt: Receipt, aim: Aim, near: str, done: Done, *, typed: Sequence[str]
     ) -> Receipt:
         try:
-            new = appeared(near, await self._marks.nearby(aim), typed)[:APPEARED_LIMIT]
+            new = appeared(near, await self._marks.nearby(aim), typed)[:_APPEARED_LIMIT]
         except TargetError:
             new = ""
         changed = receipt.changed or bool(new)
@@ -285,7 +285,7 @@ class Acting:
 
     async def _hint(self) -> str:
         try:
-            look = await self._marks.look(chars=HINT_CHARS)
+            look = await self._marks.look(chars=_HINT_CHARS)
         except (DriverError, InvalidInput) as error:
             return f"(the page could not be listed: {error})"
         self.page_listed()

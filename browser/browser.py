@@ -32,12 +32,14 @@ from agentloop.browser.targets import bearers
 from agentloop.errors import InvalidInput
 from agentloop.records import Json
 
-__all__ = ["Browser"]
+__all__ = ["LOOK_CHARS", "AnyTarget", "Browser"]
 
 AnyTarget: TypeAlias = Target | Mark
+"""A `Target`, or a mark as `mark()` gave it."""
 
 LOOK_CHARS = 6_000
-UPLOAD_S = 8.0
+"""Characters of a look at a page of prose; `look` itself shows fewer where there are many marks."""
+_UPLOAD_S = 8.0
 """Longer than any act, so that the driver's own word on a chooser that did not open is heard."""
 
 
@@ -245,7 +247,7 @@ class Browser(Surroundings):
             return Done(changed=True)
 
         call = Call(verb="upload", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,), puts=chosen)
-        return await self._acting.on_target(call, deed, seconds=UPLOAD_S)
+        return await self._acting.on_target(call, deed, seconds=_UPLOAD_S)
 
     def file_paths(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Where files to upload really lie: links followed, relative paths beginning at `folder`."""

@@ -10,12 +10,12 @@ from importlib.resources import files
 from agentloop.browser import base
 from agentloop.browser.base import Driver
 
-__all__ = ["abilities_of", "declared", "help_texts", "taught", "taught_verbs", "verbs"]
+__all__ = ["ABILITIES", "abilities_of", "declared", "help_texts", "taught", "taught_verbs", "verbs"]
 
 ABILITIES = ("Pointer", "Files", "Tabs", "Dialogs", "Downloads")
 """Abilities that verbs hang on; the others make verbs better, not more."""
 
-FUNCTION = re.compile(r"(?:  /\*\* (?P<words>.*?) \*/\n)?  function (?P<name>\w+)(?P<rest>\(.*\): .*;)\n")
+_FUNCTION = re.compile(r"(?:  /\*\* (?P<words>.*?) \*/\n)?  function (?P<name>\w+)(?P<rest>\(.*\): .*;)\n")
 
 
 def abilities_of(driver: Driver, *, vision: bool) -> frozenset[str]:
@@ -41,14 +41,14 @@ def taught_verbs(able: Collection[str]) -> tuple[str, ...]:
 
 def verbs(able: Collection[str]) -> tuple[str, ...]:
     """The names of all functions of `browser`."""
-    return tuple(match["name"] for match in FUNCTION.finditer(declared(able)))
+    return tuple(match["name"] for match in _FUNCTION.finditer(declared(able)))
 
 
 def help_texts(able: Collection[str]) -> dict[str, str]:
     """Help for "browser" and for each verb: its line and what is said about it."""
     whole = declared(able)
     texts = {"browser": whole}
-    for match in FUNCTION.finditer(whole):
+    for match in _FUNCTION.finditer(whole):
         line = f"browser.{match['name']}{match['rest']}"
         texts[f"browser.{match['name']}"] = f"{line}\n{match['words']}" if match["words"] else line
     return texts

@@ -12,10 +12,10 @@ from agentloop.browser.forms import Arguments
 from agentloop.errors import InvalidInput
 from agentloop.records import Json
 
-__all__ = ["VERBS", "Prepared", "as_json"]
+__all__ = ["VERBS", "Prepare", "Prepared", "as_json"]
 
-SCROLL_WORDS = {"down": 600.0, "up": -600.0}
-QUESTION_LIMIT = 4_000
+_SCROLL_WORDS = {"down": 600.0, "up": -600.0}
+_QUESTION_LIMIT = 4_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,7 @@ class Prepared:
 
 
 Prepare = Callable[[Browser, Arguments], Prepared]
+"""Reads a call's arguments."""
 
 
 def _goto(browser: Browser, given: Arguments) -> Prepared:
@@ -94,7 +95,7 @@ def _scroll(browser: Browser, given: Arguments) -> Prepared:
     options = given.options()
     first = given.required("dy")
     if isinstance(first, str):
-        dx, dy = 0.0, SCROLL_WORDS.get(first.casefold())
+        dx, dy = 0.0, _SCROLL_WORDS.get(first.casefold())
         if dy is None:
             raise InvalidInput("scroll: give pixels, as in scroll(600)")
     else:
@@ -142,12 +143,12 @@ def _eval(browser: Browser, given: Arguments) -> Prepared:
 
 
 def _ask(browser: Browser, given: Arguments) -> Prepared:
-    question = given.words("question")[:QUESTION_LIMIT]
+    question = given.words("question")[:_QUESTION_LIMIT]
     return Prepared(do=lambda: browser.ask(question))
 
 
 def _ask_marks(browser: Browser, given: Arguments) -> Prepared:
-    question = given.words("question")[:QUESTION_LIMIT]
+    question = given.words("question")[:_QUESTION_LIMIT]
     return Prepared(do=lambda: browser.ask_marks(question))
 
 

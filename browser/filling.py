@@ -16,13 +16,13 @@ from agentloop.errors import TargetError
 
 __all__ = ["Filling", "Typed"]
 
-BY_VALUE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})
-CLICKED = frozenset(
+_BY_VALUE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})
+_CLICKED = frozenset(
     {"checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio", "button", "link", "tab"}
 )
-OPTION_ROLES = frozenset({"option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem"})
-OPTION_WAIT_S = 1.5
-OPTIONS_SHOWN = 25
+_OPTION_ROLES = frozenset({"option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem"})
+_OPTION_WAIT_S = 1.5
+_OPTIONS_SHOWN = 25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Filling:
         if state.tag == "select":
             await self._marks.select(aim, [text])
             return Typed(verb="select", note="type is for text fields: this was a select", changed=True)
-        if state.type in BY_VALUE:
+        if state.type in _BY_VALUE:
             await self._marks.fill(aim, text)
         else:
             self._require_field(aim, state)
@@ -91,7 +91,7 @@ class Filling:
                 raise TargetError(f"which option? it has {_listed(state.options)}", reason="unfit")
             await self._marks.select(aim, labels)
             return Done(changed=True)
-        if state.role in CLICKED and not (labels and state.role == "button"):
+        if state.role in _CLICKED and not (labels and state.role == "button"):
             await self._hands.click(aim)
             return Done(verb="click", values=(), note="select is for lists: this was a click")
         if not labels:
@@ -106,15 +106,15 @@ class Filling:
         option = self._option(await self._acting.list(), label)
         if option is None:
             await self._hands.click(aim)
-            option = await self._awaited(label, seconds=OPTION_WAIT_S / 2)
+            option = await self._awaited(label, seconds=_OPTION_WAIT_S / 2)
         if option is None and editable:
             await self._hands.replace(aim, label)
-            option = await self._awaited(label, seconds=OPTION_WAIT_S)
+            option = await self._awaited(label, seconds=_OPTION_WAIT_S)
         await self._click_option(option, label)
 
     async def _click_option(self, option: Mark | None, label: str, *, tries: int = 3) -> None:
         if option is None:
-            names = [mark.name for mark in self._acting.listed if mark.role in OPTION_ROLES]
+            names = [mark.name for mark in self._acting.listed if mark.role in _OPTION_ROLES]
             raise TargetError(f"it was opened, and has no option {label!r}: it has {_listed(names)}", reason="unfit")
         try:
             await self._hands.click(await self._marks.aim(option))
@@ -122,7 +122,7 @@ class Filling:
             if error.reason != "gone" or tries <= 1:
                 raise
             # Lists that are filled as one types are drawn anew for each letter.
-            await self._click_option(await self._awaited(label, seconds=OPTION_WAIT_S), label, tries=tries - 1)
+            await self._click_option(await self._awaited(label, seconds=_OPTION_WAIT_S), label, tries=tries - 1)
 
     async def _awaited(self, label: str, *, seconds: float) -> Mark | None:
         """The option once it is there: lists that are filled late take a moment."""
@@ -136,7 +136,7 @@ class Filling:
             return None
 
     def _option(self, marks: Sequence[Mark], label: str) -> Mark | None:
-        options = [mark for mark in marks if mark.role in OPTION_ROLES]
+        options = [mark for mark in marks if mark.role in _OPTION_ROLES]
         named = bearers(label, options)
         return named[0] if len(named) == 1 else None
 
@@ -172,6 +172,6 @@ def _plain(text: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(f'"{name}"' for name in names[:OPTIONS_SHOWN])
-    more = f" and {len(names) - OPTIONS_SHOWN} more" if len(names) > OPTIONS_SHOWN else ""
+    shown = ", ".join(f'"{name}"' for name in names[:_OPTIONS_SHOWN])
+    more = f" and {len(names) - _OPTIONS_SHOWN} more" if len(names) > _OPTIONS_SHOWN else ""
     return (shown or "no options") + more

@@ -6,7 +6,7 @@ __all__ = ["KEY_EXAMPLES", "chord"]
 
 KEY_EXAMPLES = "Enter, Tab, Escape, Backspace, Delete, ArrowUp, ArrowDown, PageDown, Home, End, F1, Control+a"
 
-MODIFIERS = {
+_MODIFIERS = {
     "control": "Control",
     "ctrl": "Control",
     "shift": "Shift",
@@ -17,13 +17,13 @@ MODIFIERS = {
     "command": "Meta",
 }
 
-NAMES = (
+_NAMES = (
     *("Enter", "Tab", "Escape", "Backspace", "Delete", "Insert", "Home", "End", "PageUp", "PageDown", "Space"),
     *("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "ContextMenu", "CapsLock"),
     *(f"F{number}" for number in range(1, 13)),
 )
 
-KEYS = {name.casefold(): name for name in NAMES} | {
+_KEYS = {name.casefold(): name for name in _NAMES} | {
     "return": "Enter",
     "esc": "Escape",
     "del": "Delete",
@@ -42,10 +42,10 @@ def chord(keys: str) -> str | None:
     if len(keys) == 1:
         return "Space" if keys == " " else keys
     if "+" not in keys:
-        return KEYS.get(keys.strip().casefold()) or MODIFIERS.get(keys.strip().casefold())
+        return _KEYS.get(keys.strip().casefold()) or _MODIFIERS.get(keys.strip().casefold())
     *held, last = (part.strip() for part in (f"{keys[:-2]}+plus" if keys.endswith("++") else keys).split("+"))
-    modifiers = [MODIFIERS.get(part.casefold()) for part in held]
-    key = "+" if last == "plus" else KEYS.get(last.casefold()) or (last if len(last) == 1 else None)
+    modifiers = [_MODIFIERS.get(part.casefold()) for part in held]
+    key = "+" if last == "plus" else _KEYS.get(last.casefold()) or (last if len(last) == 1 else None)
     if key is None or None in modifiers:
         return None
     return "+".join([*(name for name in modifiers if name), key.lower() if len(key) == 1 and held else key])

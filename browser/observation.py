@@ -7,18 +7,17 @@ import json
 from dataclasses import asdict
 
 from agentloop.artifacts.base import Artifacts
-from agentloop.browser.browser import Browser
+from agentloop.browser.browser import LOOK_CHARS, Browser
 from agentloop.browser.listing import Listing
 from agentloop.browser.look import Look
 from agentloop.browser.receipts import View, changed_line
 from agentloop.errors import DriverError
 from agentloop.packs.base import Observation
 
-__all__ = ["LOOK_CHARS", "Watcher"]
+__all__ = ["Watcher"]
 
-LOOK_CHARS = 6_000
-OBSERVE_S = 4.8
-PICTURE_S = 0.5
+_OBSERVE_S = 4.8
+_PICTURE_S = 0.5
 
 
 class Watcher:
@@ -38,8 +37,8 @@ class Watcher:
 
     async def observe(self) -> Observation:
         """The text of the page with its marks, and what changed. Raises what the driver raises."""
-        until = asyncio.get_running_loop().time() + OBSERVE_S
-        async with asyncio.timeout_at(until - PICTURE_S):
+        until = asyncio.get_running_loop().time() + _OBSERVE_S
+        async with asyncio.timeout_at(until - _PICTURE_S):
             look = await self._browser.see(chars=self._chars)
         self._shown = _view(look)
         changed = changed_line(self._before, self._shown) if self._before else ""

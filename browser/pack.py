@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from agentloop.browser.base import Act, ActObserver, Driver, Mark, Receipt, Target, Vision
-from agentloop.browser.browser import Browser
+from agentloop.browser.browser import LOOK_CHARS, Browser
 from agentloop.browser.declarations import abilities_of, declared, help_texts, taught, taught_verbs, verbs
 from agentloop.browser.face import VERBS, Prepared, as_json
 from agentloop.browser.forms import Arguments
-from agentloop.browser.observation import LOOK_CHARS, Watcher
+from agentloop.browser.observation import Watcher
 from agentloop.browser.receipts import event_args, event_line
 from agentloop.browser.vision import LLMVision
 from agentloop.capabilities import BuildContext, Capability
@@ -38,7 +38,7 @@ Source: TypeAlias = Driver | Callable[[BuildContext], AbstractAsyncContextManage
 
 T = TypeVar("T")
 
-ERROR_LIMIT = 200
+_ERROR_LIMIT = 200
 
 
 def browser_pack(
@@ -217,7 +217,7 @@ class _Desk:
         try:
             result = await prepared.do()
         except AgentLoopError as error:
-            reason = str(error).partition("\n")[0][:ERROR_LIMIT]
+            reason = str(error).partition("\n")[0][:_ERROR_LIMIT]
             await self._context.emit(
                 "act", content=f"{name} failed: {reason}", args={"verb": name, "failed": type(error).__name__}
             )

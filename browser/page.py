@@ -15,7 +15,7 @@ from agentloop.records import Json
 
 __all__ = ["address", "evaluate", "has_text", "markdown", "title", "until", "url_matches"]
 
-POLL_S = 0.1
+_POLL_S = 0.1
 
 
 @cache
@@ -74,7 +74,7 @@ async def until(check: Callable[[], Awaitable[bool]], *, timeout: float, what: s
             while True:
                 if await check():
                     return
-                await asyncio.sleep(POLL_S)
+                await asyncio.sleep(_POLL_S)
     except TimeoutError:
         raise DriverTimeout(f"{what} did not come within {timeout:g} s") from None
 

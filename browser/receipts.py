@@ -34,11 +34,11 @@ LINE_LIMIT = 120
 TURN_LIMIT = 12
 """Receipt lines shown of one turn; what is more is counted."""
 
-CHANGED_LIMIT = 300
-ADDED_LIMIT = 4
-REMOVED_LIMIT = 3
-NAME_LIMIT = 60
-VALUE_LIMIT = 40
+_CHANGED_LIMIT = 300
+_ADDED_LIMIT = 4
+_REMOVED_LIMIT = 3
+_NAME_LIMIT = 60
+_VALUE_LIMIT = 40
 
 MASK = "***"
 """What stands for a password, and for any typed text in an event."""
@@ -77,18 +77,18 @@ def _target_parts(target: Wanted | Found) -> list[str]:
     if target.point is not None:
         return [f"{{x: {target.point[0]:g}, y: {target.point[1]:g}}}"]
     if isinstance(target, Found):
-        return _mark_parts(target.mark) if target.mark else [_literal(target.selector, NAME_LIMIT)]
+        return _mark_parts(target.mark) if target.mark else [_literal(target.selector, _NAME_LIMIT)]
     if target.text is not None:
-        return [_literal(target.text, NAME_LIMIT)]
-    name = [_literal(target.name, NAME_LIMIT)] if target.name else []
+        return [_literal(target.text, _NAME_LIMIT)]
+    name = [_literal(target.name, _NAME_LIMIT)] if target.name else []
     return [*name, str(target.number)]
 
 
 def _mark_parts(mark: Mark) -> list[str]:
-    return [_literal(mark.name, NAME_LIMIT), str(mark.id)] if mark.name else [str(mark.id)]
+    return [_literal(mark.name, _NAME_LIMIT), str(mark.id)] if mark.name else [str(mark.id)]
 
 
-def _literal(value: Any, limit: int = VALUE_LIMIT) -> str:
+def _literal(value: Any, limit: int = _VALUE_LIMIT) -> str:
     if isinstance(value, str):
         return quote(value, limit)
     if isinstance(value, list | tuple):
@@ -153,9 +153,9 @@ def _outcome(receipt: Receipt, base: str) -> list[str]:
     parts += [_download_words(download) for download in effects.downloads[:2]]
     parts += [f"refused {host}" for host in effects.refused[:2]]
     if receipt.appeared:
-        parts.append(f"new text {quote(receipt.appeared, NAME_LIMIT)}")
+        parts.append(f"new text {quote(receipt.appeared, _NAME_LIMIT)}")
     if receipt.value is not None:
-        parts.append(f"holds {quote(receipt.value, VALUE_LIMIT)}")
+        parts.append(f"holds {quote(receipt.value, _VALUE_LIMIT)}")
     if effects.timed_out:
         parts.append("still loading")
     if not parts:
@@ -166,18 +166,18 @@ def _outcome(receipt: Receipt, base: str) -> list[str]:
 def _opened(receipt: Receipt, base: str) -> str:
     effects = receipt.effects
     verb = "opened" if effects.document else "address"
-    title = f" {quote(receipt.title, NAME_LIMIT)}" if receipt.title and effects.document else ""
+    title = f" {quote(receipt.title, _NAME_LIMIT)}" if receipt.title and effects.document else ""
     status = f" ({effects.status})" if effects.status and effects.status >= 400 else ""
     return f"{verb} {short_address(effects.url or base, base)}{title}{status}"
 
 
 def _dialog_words(message: str, accepted: bool) -> str:
-    return f"a dialog {quote(message, NAME_LIMIT)} was {'accepted' if accepted else 'dismissed'}"
+    return f"a dialog {quote(message, _NAME_LIMIT)} was {'accepted' if accepted else 'dismissed'}"
 
 
 def _download_words(download: Download) -> str:
     words = {"done": "downloaded", "running": "downloading", "failed": "failed to download"}
-    return f"{words.get(download.state, 'left out, too large:')} {quote(download.name, NAME_LIMIT)[1:-1]}"
+    return f"{words.get(download.state, 'left out, too large:')} {quote(download.name, _NAME_LIMIT)[1:-1]}"
 
 
 def short_address(url: str, base: str = "") -> str:
@@ -223,13 +223,13 @@ def changed_line(before: View, after: View) -> str:
     parts = []
     if before.address != after.address:
         parts.append(f"address {short_address(before.address)} -> {short_address(after.address, before.address)}")
-    plus, minus = [quote(text, NAME_LIMIT) for text in added], [quote(text, NAME_LIMIT) for text in removed]
+    plus, minus = [quote(text, _NAME_LIMIT) for text in added], [quote(text, _NAME_LIMIT) for text in removed]
     if before.document == after.document:
         parts += _altered(before.marks, after.marks)
         plus += [_short(mark) for number, mark in after.marks.items() if number not in before.marks]
         minus += [_short(mark) for number, mark in before.marks.items() if number not in after.marks]
-    parts += [f"+ {text}" for text in plus[:ADDED_LIMIT]]
-    parts += [f"- {text}" for text in minus[:REMOVED_LIMIT]]
+    parts += [f"+ {text}" for text in plus[:_ADDED_LIMIT]]
+    parts += [f"- {text}" for text in minus[:_REMOVED_LIMIT]]
     return _whole_parts(parts)
 
 
@@ -237,7 +237,7 @@ def _whole_parts(parts: Sequence[str]) -> str:
     line = ""
     for part in parts:
         longer = f"{line}; {part}" if line else part
-        if len(longer) > CHANGED_LIMIT:
+        if len(longer) > _CHANGED_LIMIT:
             break
         line = longer
     return line
@@ -252,7 +252,7 @@ def _altered(before: Mapping[int, Mark], after: Mapping[int, Mark]) -> list[str]
 
 def _state(mark: Mark) -> str:
     if mark.value is not None:
-        return quote(mark.value, VALUE_LIMIT)
+        return quote(mark.value, _VALUE_LIMIT)
     words = {"checked": mark.checked, "expanded": mark.expanded, "selected": mark.selected, "filled": mark.filled}
     told = [name if on else f"not {name}" for name, on in words.items() if on is not None]
     return ", ".join([*told, *(["disabled"] if mark.disabled else [])]) or "enabled"
@@ -264,5 +264,5 @@ def _short(mark: Mark) -> str:
 
 def _label(mark: Mark) -> str:
     if mark.name:
-        return quote(mark.name, NAME_LIMIT)
-    return f"({quote(mark.hint, VALUE_LIMIT)[1:-1]})" if mark.hint else ""
+        return quote(mark.name, _NAME_LIMIT)
+    return f"({quote(mark.hint, _VALUE_LIMIT)[1:-1]})" if mark.hint else ""

@@ -14,8 +14,8 @@ from agentloop.records import Json
 
 __all__ = ["Surroundings"]
 
-WAIT_S = 30.0
-SLEEP_LIMIT_S = 30.0
+_WAIT_S = 30.0
+_SLEEP_LIMIT_S = 30.0
 
 
 class Surroundings:
@@ -73,19 +73,19 @@ class Surroundings:
 
     # Waiting
 
-    async def wait_visible(self, selector: str, *, timeout: float = WAIT_S) -> None:
+    async def wait_visible(self, selector: str, *, timeout: float = _WAIT_S) -> None:
         """Returns when an element matches and can be seen. `timeout` in seconds; raises `DriverTimeout`."""
         await _within(timeout, self.driver.wait_visible(selector), f"{selector} to be seen")
 
-    async def wait_ready(self, selector: str, *, timeout: float = WAIT_S) -> None:
+    async def wait_ready(self, selector: str, *, timeout: float = _WAIT_S) -> None:
         """Returns when an element matches."""
         await _within(timeout, self.driver.wait_ready(selector), f"{selector}")
 
-    async def wait_text(self, text: str, *, timeout: float = WAIT_S) -> None:
+    async def wait_text(self, text: str, *, timeout: float = _WAIT_S) -> None:
         """Returns when `text` stands on the page or in a frame of it."""
         await until(lambda: has_text(self.driver, text), timeout=timeout, what=f"the text {text!r}")
 
-    async def wait_url(self, part: str, *, timeout: float = WAIT_S) -> str:
+    async def wait_url(self, part: str, *, timeout: float = _WAIT_S) -> str:
         """Returns the address once it contains `part`; a * in it stands for anything."""
 
         async def check() -> bool:
@@ -96,7 +96,7 @@ class Surroundings:
 
     async def sleep(self, ms: float) -> None:
         """Waits, 30 s at most."""
-        await asyncio.sleep(min(max(ms, 0) / 1000, SLEEP_LIMIT_S))
+        await asyncio.sleep(min(max(ms, 0) / 1000, _SLEEP_LIMIT_S))
 
 
 async def _within(timeout: float, waiting: Awaitable[None], what: str) -> None:

@@ -32,13 +32,13 @@ __all__ = [
     "unknown_number",
 ]
 
-CANDIDATES = 4
-NAME_LIMIT = 100
-ROW_LIMIT = 80
+_CANDIDATES = 4
+_NAME_LIMIT = 100
+_ROW_LIMIT = 80
 
-FIELD_ROLES = frozenset({"textbox", "searchbox"})
+_FIELD_ROLES = frozenset({"textbox", "searchbox"})
 
-FORMS = 'a mark\'s name and number ("Save", 9), a number 9, a CSS selector "#save", or {x, y}'
+_FORMS = 'a mark\'s name and number ("Save", 9), a number 9, a CSS selector "#save", or {x, y}'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def read_target(target: Any) -> Wanted:
         return Wanted(number=number)
     if isinstance(target, str) and target.strip():
         return Wanted(text=target.strip())
-    raise InvalidInput(f"a target is missing: give {FORMS}")
+    raise InvalidInput(f"a target is missing: give {_FORMS}")
 
 
 def plain_target(target: Any) -> Target | None:
@@ -104,20 +104,20 @@ def _from_mapping(target: Mapping[str, Any]) -> Wanted:
     x, y = target.get("x"), target.get("y")
     if _is_real(x) and _is_real(y):
         return Wanted(point=(float(x), float(y)))  # type: ignore[arg-type]
-    raise InvalidInput(f"a target given as an object needs x and y as numbers: give {FORMS}")
+    raise InvalidInput(f"a target given as an object needs x and y as numbers: give {_FORMS}")
 
 
 def _from_pair(target: Sequence[Any]) -> Wanted:
     if len(target) == 1:
         return read_target(target[0])
     if len(target) != 2:
-        raise InvalidInput(f"this is no target: give {FORMS}")
+        raise InvalidInput(f"this is no target: give {_FORMS}")
     name, number = target
     if _number(number) is None and _number(name) is not None:
         name, number = number, name
     found = _number(number)
     if found is None or not isinstance(name, str | int):
-        raise InvalidInput(f"this is no target: give {FORMS}")
+        raise InvalidInput(f"this is no target: give {_FORMS}")
     return Wanted(name=str(name).strip() or None, number=found)
 
 
@@ -240,7 +240,7 @@ def _by_name_note(number: int | None, own: Mark | None) -> str:
 def describe(mark: Mark) -> str:
     """How a mark is spoken of: button "Save", or button (trash) without a name."""
     if mark.name:
-        return f"{mark.role} {quote(mark.name, NAME_LIMIT)}"
+        return f"{mark.role} {quote(mark.name, _NAME_LIMIT)}"
     return f"{mark.role} ({quote(mark.hint, 40)[1:-1]})" if mark.hint else mark.role
 
 
@@ -272,13 +272,13 @@ def _numbers(marks: Sequence[Mark]) -> str:
 
 
 def _places(name: str, near: Sequence[Mark]) -> str:
-    shown = ", ".join(_place(mark) for mark in near[:CANDIDATES])
-    more = f" and {len(near) - CANDIDATES} more" if len(near) > CANDIDATES else ""
+    shown = ", ".join(_place(mark) for mark in near[:_CANDIDATES])
+    more = f" and {len(near) - _CANDIDATES} more" if len(near) > _CANDIDATES else ""
     return f"{quote(name, 60)} is {shown}{more}"
 
 
 def _place(mark: Mark) -> str:
-    row = f" in {quote(mark.context, ROW_LIMIT)}" if mark.context else ""
+    row = f" in {quote(mark.context, _ROW_LIMIT)}" if mark.context else ""
     return f"[{mark.id}] {describe(mark)}{row}"
 
 
@@ -294,7 +294,7 @@ def _nowhere(name: str) -> str:
 
 def is_field(mark: Mark) -> bool:
     """True when any text can be typed into the mark."""
-    return mark.role in FIELD_ROLES or (mark.role == "combobox" and mark.tag == "input")
+    return mark.role in _FIELD_ROLES or (mark.role == "combobox" and mark.tag == "input")
 
 
 def nearest_field(mark: Mark, marks: Sequence[Mark]) -> Mark | None:

@@ -14,9 +14,9 @@ from agentloop.errors import BrowserLost, DriverError
 
 __all__ = ["watching"]
 
-QUIET_MS = 40
-CAP_MS = 400
-NAVIGATION_S = 10.0
+_QUIET_MS = 40
+_CAP_MS = 400
+_NAVIGATION_S = 10.0
 
 
 def watching(driver: Driver) -> AbstractAsyncContextManager[Watched]:
@@ -45,11 +45,11 @@ async def _by_looking(driver: Driver) -> AsyncIterator[Watched]:
 async def _quiet(driver: Driver) -> dict[str, Any]:
     """The page once it is quiet; a script cut short by a navigation is tried again on the new page."""
     try:
-        async with asyncio.timeout(NAVIGATION_S):
+        async with asyncio.timeout(_NAVIGATION_S):
             while True:
                 try:
                     await driver.wait_ready("body")
-                    return dict(await evaluate(driver, "stillness", {"quiet": QUIET_MS, "cap": CAP_MS}))
+                    return dict(await evaluate(driver, "stillness", {"quiet": _QUIET_MS, "cap": _CAP_MS}))
                 except BrowserLost:
                     raise
                 except DriverError:
