@@ -77,9 +77,9 @@ class Pattern:
             return True
         if path is None or not (path == self.path or path.startswith(self.path + "/")):
             return False
-        # A server may decode %2F and %2E%2E%2F into a way out of the allowed folder.
-        decoded = unquote(path.replace("%5c", "/").replace("%5C", "/"))
-        return decoded.count("/") == path.count("/") and ".." not in decoded.split("/")
+        # A server may decode ..%2F into a way out of the allowed folder.
+        decoded = unquote(path).replace("\\", "/")
+        return ".." not in decoded.split("/")
 
     def __str__(self) -> str:
         host = {"any": "*", "subdomains": f"*.{self.host}"}.get(self.reach, self.host)
