@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import BuildContext
 from agentloop.context.prompt import Prompt
 from agentloop.context.settings import LoopSettings
-from agentloop.errors import InvalidInput
+from agentloop.errors import InvalidInput, RequestRefused
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.network.pattern import Pattern, for_browser
 from agentloop.guard.network.url import parse_url
@@ -84,7 +84,7 @@ async def open_browse(
         loop = Loop(
             llm=llm,
             store=MemoryStore(),
-            capabilities=[replace(browser, required=True)],
+            capabilities=[browser],
             model=options.model,
             settings=LoopSettings(limits=options.limits, prompt=Prompt.named("browse")),
             on_ask=on_ask,
@@ -96,8 +96,10 @@ async def open_browse(
 
 
 def _check(options: BrowseOptions) -> None:
-    if options.url is not None and parse_url(options.url).scheme not in ("http", "https"):
-        raise InvalidInput(f"{options.url} is no address of a web page: start with http:// or https://")
+    try:
+        parse_url(options.url or "https://any.example")
+    except RequestRefused as error:
+        raise InvalidInput(f"{options.url} is no address of a web page: {error}") from None
     for pattern in options.allow or ():
         for_browser(Pattern.parse(pattern))
 

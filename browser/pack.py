@@ -109,7 +109,7 @@ def browser_capability(
             return [replace(pack, aclose=stack.pop_all().aclose)]
         raise AssertionError("an exit stack swallows nothing")
 
-    return Capability(name="browser", description="Drives a web page.", build=build)
+    return Capability(name="browser", description="Drives a web page.", build=build, required=True)
 
 
 async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[Driver]) -> Driver:

@@ -11,6 +11,7 @@ from agentloop.context import feedback
 from agentloop.errors import (
     AgentLoopError,
     BrowserLost,
+    CallerError,
     ContextOverflow,
     EndRun,
     ModelAuthError,
@@ -38,6 +39,7 @@ _ENDINGS: tuple[tuple[type[BaseException], Status, str], ...] = (
     (SandboxError, Status.ERROR, "script"),
     (BrowserLost, Status.BROWSER_LOST, ""),
     (Refused, Status.REFUSED, ""),
+    (CallerError, Status.ERROR, "setup"),
     (asyncio.CancelledError, Status.CANCELLED, "api"),
 )
 
