@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from playwright.async_api import Error as PlaywrightError
 from agentloop.drivers.faults import first_line
 from agentloop.drivers.locate import BrowserBinary, find_browser
 from agentloop.drivers.playwright_driver import PlaywrightDriver
+from agentloop.drivers.processes import end_processes_with
 from agentloop.drivers.refusals import Refusals
 from agentloop.errors import BrowserLost, BrowserNotFound, Closed, DriverError, DriverTimeout, InvalidInput
 from agentloop.guard.network.base import OwnPorts
@@ -59,6 +61,8 @@ class BrowserHost:
         self._browser: Browser | None = None
         self._opening = asyncio.Lock()
         self._closed = False
+        # An argument that Chromium ignores tells its process from every other one.
+        self._tag = f"--agentloop-host={secrets.token_hex(8)}"
 
     @classmethod
     @asynccontextmanager
@@ -82,7 +86,7 @@ class BrowserHost:
         sandboxed = _wants_sandbox(browser_sandbox)
         ports = OwnPorts() if own_ports is None else own_ports
         async with AsyncExitStack() as stack:
-            playwright = await _bounded_start(stack)
+            playwright = await _started(stack)
             nowhere = await stack.enter_async_context(RefusingProxy(own_ports=ports))
             host = cls(
                 playwright,
@@ -117,7 +121,7 @@ class BrowserHost:
             async with asyncio.timeout(_CLOSE_S):
                 await browser.close()
         except (TimeoutError, PlaywrightError):
-            pass  # stopping Playwright, which comes next, kills it
+            await asyncio.to_thread(end_processes_with, self._tag)
 
     @asynccontextmanager
     async def driver(
@@ -175,7 +179,7 @@ class BrowserHost:
                     chromium_sandbox=self.sandboxed,
                     slow_mo=self._slow_mo_ms,
                     proxy={"server": self._nowhere.url},
-                    args=list(_ARGS),
+                    args=[*_ARGS, self._tag],
                     handle_sigint=False,
                     handle_sigterm=False,
                     handle_sighup=False,
@@ -212,12 +216,23 @@ async def one_session(
         yield driver
 
 
-async def _bounded_start(stack: AsyncExitStack) -> Playwright:
+async def _started(stack: AsyncExitStack) -> Playwright:
+    manager = async_playwright()
     try:
         async with asyncio.timeout(_OPEN_S):
-            return await stack.enter_async_context(async_playwright())
+            playwright = await manager.start()
     except TimeoutError:
         raise DriverTimeout(f"Playwright did not start within {_OPEN_S:g} s") from None
+    stack.push_async_callback(_stopped, playwright)
+    return playwright
+
+
+async def _stopped(playwright: Playwright) -> None:
+    try:
+        async with asyncio.timeout(_CLOSE_S):
+            await playwright.stop()
+    except TimeoutError:
+        pass  # its process ends with ours, and its browser was ended before
 
 
 def _binary(executable: str | None, *, headed: bool) -> BrowserBinary:

@@ -1,143 +1,123 @@
-"""Getting a Chromium onto this machine, by whichever way works."""
+"""Getting a browser, by whichever way works here."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import shutil
-import signal
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agentloop.drivers.locate import BrowserBinary, find_browser
 from agentloop.errors import BrowserNotFound
 
-__all__ = ["InstallWay", "browser_version", "carry_out", "install_ways"]
+__all__ = ["InstallStep", "install_browser", "install_steps", "run_steps"]
 
-_VERSION_S = 30.0
-_INSTALL_S = 1800.0
-_MANAGERS: Mapping[str, Sequence[Sequence[str]]] = {
-    "apt-get": (("apt-get", "update"), ("apt-get", "install", "--yes", "--no-install-recommends", "chromium")),
-    "dnf": (("dnf", "install", "--assumeyes", "chromium"),),
-    "zypper": (("zypper", "--non-interactive", "install", "chromium"),),
-    "pacman": (("pacman", "--sync", "--refresh", "--noconfirm", "chromium"),),
-    "apk": (("apk", "add", "chromium"),),
-}
+_BOUND_S = 600.0
+_MANAGERS = (
+    ("apt-get", ("apt-get", "install", "-y", "--no-install-recommends"), "chromium-headless-shell", "chromium"),
+    ("dnf", ("dnf", "install", "-y"), "chromium-headless", "chromium"),
+    ("pacman", ("pacman", "-S", "--noconfirm"), "chromium", "chromium"),
+    ("apk", ("apk", "add"), "chromium", "chromium"),
+    ("brew", ("brew", "install", "--cask"), "chromium", "chromium"),
+)
 
 
-@dataclass(frozen=True, kw_only=True)
-class InstallWay:
-    """One way to get a browser: what it does, the programs it runs one after the other, and whether they may run.
+@dataclass(frozen=True)
+class InstallStep:
+    """One way: the commands to run in order, and whether only root may."""
 
-    `allowed` is False where root is needed and this process is not root: nothing here ever asks for more rights.
-    """
-
-    description: str
-    commands: Sequence[Sequence[str]]
-    allowed: bool = True
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+    root: bool
 
     @property
     def line(self) -> str:
         """What a person would type."""
-        sudo = "" if self.allowed else "sudo "
-        return " && ".join(sudo + shlex.join(command) for command in self.commands)
+        prefix = "sudo " if self.root else ""
+        return " && ".join(prefix + shlex.join(command) for command in self.commands)
 
 
-def install_ways(*, environ: Mapping[str, str] | None = None, root: bool | None = None) -> list[InstallWay]:
-    """The ways that this machine has, the one that needs least first: Playwright's download, the package manager.
-
-    `environ` stands in for the process environment, `root` for what the process may do.
-    """
-    env = os.environ if environ is None else environ
-    is_root = (hasattr(os, "geteuid") and os.geteuid() == 0) if root is None else root
-    ways = [
-        InstallWay(
-            description="download Playwright's own headless Chromium (about 100 MB) into your cache",
-            commands=((sys.executable, "-m", "playwright", "install", "chromium-headless-shell"),),
-        )
-    ]
-    for name, commands in _MANAGERS.items():
-        if shutil.which(name, path=env.get("PATH", os.defpath)):
-            description = f"install your system's chromium package with {name}"
-            ways.append(InstallWay(description=description, commands=commands, allowed=is_root))
-            break
-    return ways
-
-
-async def carry_out(
-    way: InstallWay, *, on_line: Callable[[str], None], environ: Mapping[str, str] | None = None
+def install_browser(
+    *, yes: bool, ask: Callable[[str], bool], headed: bool = False, bound_s: float = _BOUND_S
 ) -> BrowserBinary:
-    """Runs the way's programs and returns the browser that is there afterwards, tried out once.
+    """The browser that is here already, else one that was got: Playwright's download, then the system's packages.
 
-    `on_line` gets what they print. Raises `BrowserNotFound` when a program fails, takes more than half an
-    hour, or leaves no browser that starts.
+    `ask` is put the line that is about to be run and decides; `yes` answers for it. Nothing is ever run with
+    sudo: what needs root and has not got it is left to the person. Raises `BrowserNotFound` with the
+    lines to run when no way worked; each way ends after `bound_s` seconds.
     """
-    env = dict(os.environ if environ is None else environ)
-    for command in way.commands:
-        code = await _run(command, on_line=on_line, env=env)
-        if code != 0:
-            raise BrowserNotFound(f"`{shlex.join(command)}` ended with {code}")
-    binary = find_browser(environ=env)
-    await browser_version(binary)
-    return binary
+    if found := _found(headed):
+        return found
+    return run_steps(
+        list(install_steps(headed=headed)),
+        lambda: _found(headed),
+        yes=yes,
+        ask=ask,
+        root=os.geteuid() == 0,
+        bound_s=bound_s,
+    )
 
 
-async def browser_version(binary: BrowserBinary) -> str:
-    """What the browser calls itself. Raises `BrowserNotFound` when it does not start: libraries may be missing."""
-    lines: list[str] = []
-    code = await _run((binary.path, "--version"), on_line=lines.append, env=dict(os.environ), seconds=_VERSION_S)
-    if code != 0 or not lines:
-        raise BrowserNotFound(
-            f"{binary.path} is there but does not start: {' '.join(lines)[:300] or f'it ended with {code}'}"
-        )
-    return lines[-1]
+def run_steps(
+    steps: Sequence[InstallStep],
+    found: Callable[[], BrowserBinary | None],
+    *,
+    yes: bool,
+    ask: Callable[[str], bool],
+    root: bool,
+    bound_s: float,
+) -> BrowserBinary:
+    """Goes through the steps until `found` says that there is a browser; see `install_browser`."""
+    failures: list[str] = []
+    for step in steps:
+        problem = _take(step, yes=yes, ask=ask, root=root, bound_s=bound_s)
+        if problem is None and (binary := found()):
+            return binary
+        failures.append(f"{step.name}: {problem or 'it brought no browser'}")
+    lines = "\n".join(f"  {step.line}" for step in steps)
+    raise BrowserNotFound(f"No browser was installed ({'; '.join(failures)}). Run one of these:\n{lines}")
 
 
-async def _run(
-    command: Sequence[str], *, on_line: Callable[[str], None], env: Mapping[str, str], seconds: float = _INSTALL_S
-) -> int:
+def _take(step: InstallStep, *, yes: bool, ask: Callable[[str], bool], root: bool, bound_s: float) -> str | None:
+    if step.root and not root:
+        return "it needs root"
+    if not yes and not ask(step.line if not root else step.line.replace("sudo ", "")):
+        return "it was declined"
+    return _run(step, bound_s)
+
+
+def install_steps(*, headed: bool = False, which: Callable[[str], str | None] = shutil.which) -> Iterator[InstallStep]:
+    """The ways open on this machine, best first. `which` tells whether a command exists."""
+    download = "chromium" if headed else "chromium-headless-shell"
+    yield InstallStep("Playwright's download", ((sys.executable, "-m", "playwright", "install", download),), False)
+    for manager, command, shell, full in _MANAGERS:
+        if which(manager) is None:
+            continue
+        packages = (full,) if headed or shell == full else (shell, full)
+        for package in packages:
+            update = (("apt-get", "update"),) if manager == "apt-get" else ()
+            yield InstallStep(f"{manager} {package}", (*update, (*command, package)), manager != "brew")
+
+
+def _found(headed: bool) -> BrowserBinary | None:
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=env,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise BrowserNotFound(f"`{shlex.join(command)}` cannot be run: {error}") from error
-    try:
-        async with asyncio.timeout(seconds):
-            await _read(process, on_line)
-            return await process.wait()
-    except TimeoutError:
-        raise BrowserNotFound(f"`{shlex.join(command)}` took more than {seconds:g} s") from None
-    finally:
-        if process.returncode is None:
-            _end(process)
-            await process.wait()
+        return find_browser(headed=headed)
+    except BrowserNotFound:
+        if os.environ.get("AGENTLOOP_CHROMIUM"):
+            raise  # installing another one would not help
+        return None
 
 
-async def _read(process: asyncio.subprocess.Process, on_line: Callable[[str], None]) -> None:
-    assert process.stdout is not None
-    rest = ""
-    # Progress bars return to the start of their line: each state of one counts as a line.
-    while data := await process.stdout.read(4096):
-        *lines, rest = (rest + data.decode("utf-8", "replace")).replace("\r", "\n").split("\n")
-        for line in filter(str.strip, lines):
-            on_line(line)
-    if rest.strip():
-        on_line(rest)
-
-
-def _end(process: asyncio.subprocess.Process) -> None:
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except ProcessLookupError:
-        pass  # it ended meanwhile
+def _run(step: InstallStep, bound_s: float) -> str | None:
+    """Runs the commands; the reason when one failed. What they say goes to our own stderr."""
+    for command in step.commands:
+        try:
+            done = subprocess.run(command, stdout=sys.stderr.fileno(), stdin=subprocess.DEVNULL, timeout=bound_s)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+        if done.returncode != 0:
+            return f"{shlex.join(command)} ended with {done.returncode}"
+    return None

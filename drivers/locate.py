@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,13 +14,14 @@ from typing import Literal
 
 from agentloop.errors import BrowserNotFound
 
-__all__ = ["BrowserBinary", "find_browser"]
+__all__ = ["SYSTEM_FOLDERS", "BrowserBinary", "find_browser", "search"]
 
 Kind = Literal["headless-shell", "chromium"]
 
 _VARIABLE = "AGENTLOOP_CHROMIUM"
 _SHELL_NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
-_SYSTEM_FOLDERS = ("/usr/lib/chromium", "/usr/lib64/chromium", "/usr/lib/chromium-browser")
+SYSTEM_FOLDERS = ("/usr/lib/chromium", "/usr/lib64/chromium", "/usr/lib/chromium-browser", "/opt/google/chrome")
+"""Where packages put the executable itself; what they put on PATH may be a shell script around it."""
 _CHROMIUM_NAMES = ("chromium", "chromium-browser")
 _CHROME_NAMES = ("google-chrome", "google-chrome-stable", "chrome")
 _APPLICATIONS = (
@@ -46,8 +47,13 @@ def find_browser(*, headed: bool = False, environ: Mapping[str, str] | None = No
     env = os.environ if environ is None else environ
     if chosen := env.get(_VARIABLE):
         return _chosen(chosen, headed=headed)
+    return search(env, headed=headed)
+
+
+def search(env: Mapping[str, str], *, headed: bool, folders: Sequence[str] = SYSTEM_FOLDERS) -> BrowserBinary:
+    """The first usable Chromium of Playwright's store, of `folders` and of PATH, without AGENTLOOP_CHROMIUM."""
     tried: list[str] = []
-    for place, kind in _places(env, headed=headed):
+    for place, kind in _places(env, headed=headed, folders=folders):
         if _runs(place):
             return BrowserBinary(path=str(place), kind=kind)
         tried.append(str(place))
@@ -75,22 +81,20 @@ def _runs(place: Path) -> bool:
     return place.is_file() and os.access(place, os.X_OK)
 
 
-def _places(env: Mapping[str, str], *, headed: bool) -> Iterator[tuple[Path, Kind]]:
+def _places(env: Mapping[str, str], *, headed: bool, folders: Sequence[str]) -> Iterator[tuple[Path, Kind]]:
     if not headed:
         yield from ((place, "headless-shell") for place in _managed(env, "chromium-headless-shell"))
     yield from ((place, "chromium") for place in _managed(env, "chromium"))
     if not headed:
-        yield from ((place, "headless-shell") for place in _named(env, _SHELL_NAMES))
-    yield from ((place, "chromium") for place in _named(env, _CHROMIUM_NAMES))
-    yield from ((place, "chromium") for place in _named(env, _CHROME_NAMES, folders=("/opt/google/chrome",)))
+        yield from ((place, "headless-shell") for place in _named(env, _SHELL_NAMES, folders))
+    yield from ((place, "chromium") for place in _named(env, _CHROMIUM_NAMES, folders))
+    yield from ((place, "chromium") for place in _named(env, _CHROME_NAMES, folders))
     if sys.platform == "darwin":
         yield from ((Path(place), "chromium") for place in _APPLICATIONS)
 
 
-def _named(
-    env: Mapping[str, str], names: tuple[str, ...], *, folders: tuple[str, ...] = _SYSTEM_FOLDERS
-) -> Iterator[Path]:
-    # The folders come first: what is on PATH there is a shell script that costs a quarter of a second.
+def _named(env: Mapping[str, str], names: Sequence[str], folders: Sequence[str]) -> Iterator[Path]:
+    # The folders come first: a script on PATH costs a quarter of a second at each start.
     for name in names:
         yield from (Path(folder) / name for folder in folders)
         found = shutil.which(name, path=env.get("PATH", os.defpath))

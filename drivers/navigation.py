@@ -25,7 +25,7 @@ async def goto(page: Page, url: str, *, refusals: Refusals, seconds: float) -> N
     """
     began = refusals.now()
     try:
-        response = await page.goto(url, wait_until="domcontentloaded", timeout=seconds * 1000)
+        response = await _goto(page, url, seconds * 1000)
     except PlaywrightTimeout:
         raise DriverTimeout(f"{url} did not load within {seconds:g} s") from None
     except PlaywrightError as error:
@@ -40,6 +40,18 @@ async def goto(page: Page, url: str, *, refusals: Refusals, seconds: float) -> N
         raise (why_not(refusals.since(began), url) if tunnel else None) or navigation_error(error, url) from None
     if response is not None:
         _check(response, url, refusals, began)
+
+
+async def _goto(page: Page, url: str, timeout: float) -> Response | None:
+    for last in (False, False, True):
+        try:
+            return await page.goto(url, wait_until="domcontentloaded", timeout=timeout)
+        except PlaywrightError as error:
+            # After an attempt that failed the browser still shows its error page, and tries again by itself.
+            leftover = "chrome-error:" in str(error) or str(error).count(f'"{url}"') > 1
+            if last or _OVERTAKEN not in str(error) or not leftover:
+                raise
+    return None
 
 
 def _check(response: Response, url: str, refusals: Refusals, began: float) -> None:

@@ -7,7 +7,8 @@
                 yield driver
 
 The driver must reach loopback: the pages are served there. What needs an ability that it lacks is
-skipped and names the ability; `javascript = False` skips what needs `eval` to run scripts.
+skipped and names the ability; `javascript = False` skips what needs `eval` to run scripts, and
+`cancellable = False` is for a driver whose calls go on after they were cancelled.
 """
 
 from __future__ import annotations
@@ -29,17 +30,13 @@ __all__ = ["DriverContract"]
 class DriverContract(AbilityContract):
     """The ten methods, then the abilities."""
 
-    javascript = True
+    cancellable = True
 
     @pytest.fixture
     async def site(self) -> AsyncIterator[ContractSite]:
         """The pages; a driver without a network of its own overrides this."""
         async with PageSite() as site:
             yield site
-
-    def _needs_javascript(self) -> None:
-        if not self.javascript:
-            pytest.skip("needs a driver that runs JavaScript")
 
     # navigate
 
@@ -142,6 +139,8 @@ class DriverContract(AbilityContract):
         assert await driver.eval("document.querySelector('#late').hidden") is False
 
     async def test_a_call_can_be_cancelled(self, driver: Driver, site: ContractSite) -> None:
+        if not self.cancellable:
+            pytest.skip("needs a driver whose calls can be cancelled")
         await driver.navigate(site.url("form.html"))
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):

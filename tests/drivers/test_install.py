@@ -1,113 +1,102 @@
+"""Getting a browser: asks first, never by sudo, and says what to type when it cannot."""
+
 from __future__ import annotations
 
-import asyncio
 import os
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from agentloop.drivers.install import InstallWay, browser_version, carry_out, install_ways
+from agentloop.drivers import find_browser, install_browser
+from agentloop.drivers.install import InstallStep, install_steps, run_steps
 from agentloop.drivers.locate import BrowserBinary
 from agentloop.errors import BrowserNotFound
 
 
-def program(path: Path, script: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    path.chmod(0o755)
-    return path
+def never(line: str) -> bool:
+    raise AssertionError(f"nothing had to be asked: {line}")
 
 
-def way(*scripts: str) -> InstallWay:
-    return InstallWay(description="a trial", commands=[("/bin/sh", "-c", script) for script in scripts])
-
-
-def test_the_download_comes_first_and_the_machine_has_its_own_manager(tmp_path: Path) -> None:
-    program(tmp_path / "dnf", "exit 0")
-    ways = install_ways(environ={"PATH": str(tmp_path)}, root=True)
-    assert [way.commands[0][0] for way in ways] == [sys.executable, "dnf"]
-    assert all(way.allowed for way in ways)
-
-
-def test_without_root_the_line_to_run_is_told_and_nothing_more(tmp_path: Path) -> None:
-    program(tmp_path / "apt-get", "exit 0")
-    download, manager = install_ways(environ={"PATH": str(tmp_path)}, root=False)
-    assert download.allowed and not manager.allowed
-    assert manager.line.startswith("sudo apt-get update && sudo apt-get install ")
-    assert "sudo" not in download.line
-
-
-def test_a_machine_without_a_manager_has_the_download(tmp_path: Path) -> None:
-    assert len(install_ways(environ={"PATH": str(tmp_path)})) == 1
-
-
-async def test_a_way_that_works_gives_the_browser_it_left(tmp_path: Path) -> None:
-    place = tmp_path / "chromium"
-    environ = {
-        **os.environ,
-        "AGENTLOOP_CHROMIUM": str(place),
-        "SOURCE": str(program(tmp_path / "s", "echo Chromium 1.2")),
-    }
-    lines: list[str] = []
-    binary = await carry_out(
-        way('printf "10 %%\\r20 %%\\nready"', 'cp "$SOURCE" "$AGENTLOOP_CHROMIUM"'),
-        on_line=lines.append,
-        environ=environ,
-    )
-    assert binary.path == str(place)
-    assert lines == ["10 %", "20 %", "ready"]
+def test_a_browser_that_is_there_is_success_at_once() -> None:
+    assert install_browser(yes=False, ask=never) == find_browser()
 
 
 @pytest.mark.parametrize(
-    ("scripts", "words"),
-    [(("exit 4", "echo late"), "ended with 4"), (("true",), "not an executable"), (("kill -9 $$",), "ended with -9")],
+    ("manager", "line"),
+    [
+        ("apt-get", "sudo apt-get update && sudo apt-get install -y --no-install-recommends chromium-headless-shell"),
+        ("dnf", "sudo dnf install -y chromium-headless"),
+        ("pacman", "sudo pacman -S --noconfirm chromium"),
+        ("apk", "sudo apk add chromium"),
+        ("brew", "brew install --cask chromium"),
+    ],
 )
-async def test_a_way_that_fails_says_how_and_stops(tmp_path: Path, scripts: tuple[str, ...], words: str) -> None:
-    environ = {**os.environ, "AGENTLOOP_CHROMIUM": str(tmp_path / "none")}
-    lines: list[str] = []
-    with pytest.raises(BrowserNotFound, match=words):
-        await carry_out(way(*scripts), on_line=lines.append, environ=environ)
-    assert lines == []
+def test_the_line_for_each_package_manager(manager: str, line: str) -> None:
+    steps = list(install_steps(which=lambda name: name if name == manager else None))
+    assert steps[0].line.endswith("-m playwright install chromium-headless-shell")
+    assert steps[1].line == line
 
 
-async def test_a_browser_that_does_not_start_is_none(tmp_path: Path) -> None:
-    broken = program(tmp_path / "chromium", "echo cannot open libnss3.so; exit 127")
-    with pytest.raises(BrowserNotFound, match=r"libnss3\.so"):
-        await browser_version(BrowserBinary(path=str(broken), kind="chromium"))
-    missing = BrowserBinary(path=str(tmp_path / "missing"), kind="chromium")
-    with pytest.raises(BrowserNotFound, match="cannot be run"):
-        await browser_version(missing)
+def test_headed_installs_a_full_browser() -> None:
+    steps = list(install_steps(headed=True, which=lambda name: name if name == "apt-get" else None))
+    assert [step.line.rpartition(" ")[2] for step in steps] == ["chromium", "chromium"]
 
 
-async def test_what_an_installer_started_dies_with_it(tmp_path: Path) -> None:
-    started = asyncio.Event()
-    pids: list[int] = []
+class Ways:
+    """Steps that touch a file, and a search that finds it."""
 
-    def on_line(line: str) -> None:
-        pids.append(int(line))
-        started.set()
+    def __init__(self, folder: Path) -> None:
+        self.mark = folder / "browser"
+        self.asked: list[str] = []
+        self.fails = InstallStep("one", (("false",),), False)
+        self.works = InstallStep("two", (("true",), ("touch", str(self.mark))), False)
+        self.root = InstallStep("three", (("touch", str(self.mark)),), True)
 
-    task = asyncio.create_task(carry_out(way("sleep 600 & echo $!; wait"), on_line=on_line))
-    await started.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await asyncio.to_thread(wait_until_gone, pids[0])
+    def found(self) -> BrowserBinary | None:
+        return BrowserBinary(path=str(self.mark), kind="chromium") if self.mark.exists() else None
 
-
-def wait_until_gone(pid: int) -> None:
-    deadline = time.monotonic() + 10
-    while running(pid):
-        assert time.monotonic() < deadline, f"process {pid} is still there"
-        time.sleep(0.01)
+    def ask(self, line: str) -> bool:
+        self.asked.append(line)
+        return True
 
 
-def running(pid: int) -> bool:
-    """Whether the process is there and no zombie; the session's init may be slow to reap it."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
+def test_the_next_way_is_tried_when_one_fails(tmp_path: Path) -> None:
+    ways = Ways(tmp_path)
+    found = run_steps([ways.fails, ways.works], ways.found, yes=False, ask=ways.ask, root=False, bound_s=20)
+    assert found.path == str(ways.mark)
+    assert ways.asked == ["false", f"true && touch {ways.mark}"]
+
+
+def test_yes_answers_the_question(tmp_path: Path) -> None:
+    ways = Ways(tmp_path)
+    run_steps([ways.works], ways.found, yes=True, ask=never, root=False, bound_s=20)
+    assert ways.mark.exists()
+
+
+def test_what_is_declined_is_not_run(tmp_path: Path) -> None:
+    ways = Ways(tmp_path)
+    with pytest.raises(BrowserNotFound, match="declined"):
+        run_steps([ways.works], ways.found, yes=False, ask=lambda line: False, root=False, bound_s=20)
+    assert not ways.mark.exists()
+
+
+def test_what_needs_root_is_told_and_not_run(tmp_path: Path) -> None:
+    ways = Ways(tmp_path)
+    with pytest.raises(BrowserNotFound) as caught:
+        run_steps([ways.root], ways.found, yes=True, ask=never, root=False, bound_s=20)
+    assert f"sudo touch {ways.mark}" in str(caught.value)
+    assert not ways.mark.exists()
+    assert run_steps([ways.root], ways.found, yes=True, ask=never, root=True, bound_s=20).path == str(ways.mark)
+
+
+def test_a_way_that_hangs_ends_at_its_bound(tmp_path: Path) -> None:
+    ways = Ways(tmp_path)
+    hangs = InstallStep("slow", (("sleep", "60"),), False)
+    with pytest.raises(BrowserNotFound, match="timed out"):
+        run_steps([hangs], ways.found, yes=True, ask=never, root=False, bound_s=0.2)
+
+
+def test_a_wrong_variable_is_told_instead_of_installing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(os.environ, "AGENTLOOP_CHROMIUM", str(tmp_path / "absent"))
+    with pytest.raises(BrowserNotFound, match="AGENTLOOP_CHROMIUM"):
+        install_browser(yes=True, ask=never)

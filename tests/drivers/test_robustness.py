@@ -162,7 +162,7 @@ async def test_address_without_a_page(driver: PlaywrightDriver, pages: Pages, pa
 
 
 async def test_failures_in_plain_words(driver: PlaywrightDriver, pages: Pages, untrusted: str) -> None:
-    closed = "http://127.0.0.1:9/"
+    closed = "http://127.0.0.1:2/"
     for url, words in [
         (closed, "could not be opened"),
         (untrusted, "certificate is not trusted"),
@@ -174,6 +174,15 @@ async def test_failures_in_plain_words(driver: PlaywrightDriver, pages: Pages, u
     await driver.navigate(pages.origin + "/auth")
     await driver.navigate(pages.origin + "/status/404")
     assert await driver.text("p") == "so it is"
+
+
+async def test_the_page_after_a_failure_opens(driver: PlaywrightDriver, pages: Pages) -> None:
+    page = pages.url("<p id=t>after")
+    for _ in range(5):
+        with pytest.raises(NavigationError):
+            await driver.navigate("http://127.0.0.1:2/")
+        await driver.navigate(page)
+        assert await driver.text("#t") == "after"
 
 
 async def test_watching_tells_the_status(driver: PlaywrightDriver, pages: Pages) -> None:

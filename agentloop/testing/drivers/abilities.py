@@ -60,11 +60,18 @@ def _content(path: str) -> bytes:
 
 
 class AbilityContract:
-    """What a driver that says it has an ability must do with it."""
+    """What a driver that says it has an ability must do with it. `javascript`: its pages run scripts."""
+
+    javascript = True
+
+    def _needs_javascript(self) -> None:
+        if not self.javascript:
+            pytest.skip("needs a driver that runs JavaScript")
 
     # Frames
 
     async def test_frames_are_listed_with_the_main_one_first(self, driver: Driver, site: ContractSite) -> None:
+        self._needs_javascript()
         framed = _having(driver, Frames)  # type: ignore[type-abstract]
         await driver.navigate(site.url("frames.html"))
         frames = await framed.frames()
@@ -75,6 +82,7 @@ class AbilityContract:
         assert len({frame.id for frame in frames}) == 3, "the page has three frames, each with an id of its own"
 
     async def test_scripts_run_in_a_world_of_their_own(self, driver: Driver, site: ContractSite) -> None:
+        self._needs_javascript()
         framed = _having(driver, Frames)  # type: ignore[type-abstract]
         await driver.navigate(site.url("form.html"))
         assert await framed.run_script("", _ADDRESS, {"a": [1, None, "é"]}) == ["/form.html", {"a": [1, None, "é"]}]
@@ -83,6 +91,7 @@ class AbilityContract:
         assert await driver.eval("typeof counter") == "undefined", "the page must not see what a script leaves behind"
 
     async def test_scripts_reach_every_frame(self, driver: Driver, site: ContractSite) -> None:
+        self._needs_javascript()
         framed = _having(driver, Frames)  # type: ignore[type-abstract]
         await driver.navigate(site.url("frames.html"))
         inner = await framed.child_frame("", _FIND, "#inner")
@@ -93,6 +102,7 @@ class AbilityContract:
         assert await framed.child_frame("", _FIND, "#outer") is None, "child_frame of no iframe must be None"
 
     async def test_a_frame_that_is_gone_is_stale(self, driver: Driver, site: ContractSite) -> None:
+        self._needs_javascript()
         framed = _having(driver, Frames)  # type: ignore[type-abstract]
         await driver.navigate(site.url("frames.html"))
         before = (await framed.frames())[0].document
