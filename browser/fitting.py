@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 __all__ = ["Line", "fitted"]
 
-Run = tuple[str, int]
+_Run = tuple[str, int]
 
-KEPT_ROWS = 3
-SHORT = 200
-NOTICE = 110
+_KEPT_ROWS = 3
+_SHORT = 200
+_NOTICE = 110
 """Characters kept free for one notice of what was left out."""
 
 
@@ -21,7 +21,7 @@ class Line:
 
     text: str
     marks: int
-    row: tuple[Run, int] | None = None
+    row: tuple[_Run, int] | None = None
 
 
 @dataclass
@@ -30,18 +30,18 @@ class _Gap:
 
     rows: int
     chars: int
-    run: Run | None
+    run: _Run | None
 
 
-Part = Line | _Gap
+_Part = Line | _Gap
 
 
-def fitted(lines: Sequence[Line], room: int, selectors: Mapping[Run, str]) -> tuple[list[str], int]:
+def fitted(lines: Sequence[Line], room: int, selectors: Mapping[_Run, str]) -> tuple[list[str], int]:
     """The lines within `room` characters, newlines counted, with notices for what is missing; and its characters.
 
     Marks are kept as long as anything else can go.
     """
-    parts: list[Part] = list(lines)
+    parts: list[_Part] = list(lines)
     if _size(parts) > room:
         parts = _fewer_rows(parts, room)
     if _size(parts) > room:
@@ -52,19 +52,19 @@ def fitted(lines: Sequence[Line], room: int, selectors: Mapping[Run, str]) -> tu
     return [part.text if isinstance(part, Line) else _notice(part, selectors) for part in parts], left_out
 
 
-def _size(parts: Sequence[Part]) -> int:
-    return sum(len(part.text) + 1 if isinstance(part, Line) else NOTICE for part in parts)
+def _size(parts: Sequence[_Part]) -> int:
+    return sum(len(part.text) + 1 if isinstance(part, Line) else _NOTICE for part in parts)
 
 
-def _notice(gap: _Gap, selectors: Mapping[Run, str]) -> str:
+def _notice(gap: _Gap, selectors: Mapping[_Run, str]) -> str:
     selector = selectors.get(gap.run, "body") if gap.run else "body"
     rows = f"{gap.rows} more rows like these, " if gap.rows else ""
     return f'(… {rows}{gap.chars:,} characters left out: browser.text("{selector}") reads them)'
 
 
-def _fewer_rows(parts: list[Part], room: int) -> list[Part]:
+def _fewer_rows(parts: list[_Part], room: int) -> list[_Part]:
     """Rows dropped from the ends of runs, the longest run first, until it fits; the first ones of each stay."""
-    runs: dict[Run, list[int]] = {}
+    runs: dict[_Run, list[int]] = {}
     for part in parts:
         if isinstance(part, Line) and part.row:
             rows = runs.setdefault(part.row[0], [])
@@ -72,28 +72,28 @@ def _fewer_rows(parts: list[Part], room: int) -> list[Part]:
                 rows.append(part.row[1])
     for run in sorted(runs, key=lambda run: _run_size(parts, run), reverse=True):
         excess = _size(parts) - room
-        if excess > 0 and len(runs[run]) > KEPT_ROWS:
-            parts = _shortened_run(parts, run, runs[run], excess + NOTICE)
+        if excess > 0 and len(runs[run]) > _KEPT_ROWS:
+            parts = _shortened_run(parts, run, runs[run], excess + _NOTICE)
     return parts
 
 
-def _run_size(parts: Sequence[Part], run: Run) -> int:
+def _run_size(parts: Sequence[_Part], run: _Run) -> int:
     return sum(len(part.text) for part in parts if isinstance(part, Line) and part.row and part.row[0] == run)
 
 
-def _shortened_run(parts: list[Part], run: Run, rows: list[int], excess: int) -> list[Part]:
+def _shortened_run(parts: list[_Part], run: _Run, rows: list[int], excess: int) -> list[_Part]:
     sizes = dict.fromkeys(rows, 0)
     for part in parts:
         if isinstance(part, Line) and part.row and part.row[0] == run:
             sizes[part.row[1]] += len(part.text) + 1
     dropped: set[int] = set()
-    for row in reversed(rows[KEPT_ROWS:]):
+    for row in reversed(rows[_KEPT_ROWS:]):
         if excess <= 0:
             break
         dropped.add(row)
         excess -= sizes[row]
     gap = _Gap(len(dropped), sum(sizes[row] for row in dropped), run)
-    kept: list[Part] = []
+    kept: list[_Part] = []
     for part in parts:
         if isinstance(part, Line) and part.row and part.row[0] == run and part.row[1] in dropped:
             if gap not in kept:
@@ -103,28 +103,28 @@ def _shortened_run(parts: list[Part], run: Run, rows: list[int], excess: int) ->
     return kept
 
 
-def _shorter_prose(parts: list[Part], room: int) -> list[Part]:
+def _shorter_prose(parts: list[_Part], room: int) -> list[_Part]:
     """Long lines without marks cut short, from the end of the page on."""
     kept = list(parts)
     cut = 0
     for place in range(len(kept) - 1, -1, -1):
-        if _size(kept) + NOTICE <= room:
+        if _size(kept) + _NOTICE <= room:
             break
         part = kept[place]
-        if isinstance(part, Line) and not part.marks and len(part.text) > SHORT:
-            wanted = max(SHORT, len(part.text) - (_size(kept) + NOTICE - room))
+        if isinstance(part, Line) and not part.marks and len(part.text) > _SHORT:
+            wanted = max(_SHORT, len(part.text) - (_size(kept) + _NOTICE - room))
             cut += len(part.text) - wanted + 1
             kept[place] = Line(part.text[: wanted - 1] + "…", 0, part.row)
     return [*kept, _Gap(0, cut, None)] if cut else kept
 
 
-def _cut_off(parts: list[Part], room: int) -> list[Part]:
+def _cut_off(parts: list[_Part], room: int) -> list[_Part]:
     """Lines dropped from the end: first those without marks, then any."""
-    kept: list[Part] = list(parts)
+    kept: list[_Part] = list(parts)
     cut = 0
     for any_line in (False, True):
         for place in range(len(kept) - 1, -1, -1):
-            if _size(kept) + NOTICE <= room:
+            if _size(kept) + _NOTICE <= room:
                 break
             part = kept[place]
             if isinstance(part, _Gap) and any_line:

@@ -13,7 +13,7 @@ from agentloop.records import Json
 
 __all__ = ["Reading", "Seen", "read_frames"]
 
-FRAME_SECONDS = 2.0
+_FRAME_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _adopt(reading: Reading, child: Reading | str | None, entry: dict[str, Any])
 
 async def _child(scripts: Scripts, parent: str, entry: dict[str, Any], text: bool) -> Reading | str | None:
     try:
-        async with asyncio.timeout(FRAME_SECONDS):
+        async with asyncio.timeout(_FRAME_SECONDS):
             return await _enter(scripts, parent, entry, text)
     except (DriverError, TimeoutError):
         return str(entry["url"] or "about:blank")

@@ -21,7 +21,7 @@ __all__ = [
     "twin",
 ]
 
-STILL_PX = 2.0
+_STILL_PX = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,5 +154,5 @@ def twin(mark: Mark, *, alone: bool, fresh: Sequence[Mark]) -> Mark | None:
     alike = [other for other in alike if other.context == mark.context]
     if len(alike) == 1 and mark.context:
         return alike[0]
-    still = [other for other in alike if abs(other.x - mark.x) + abs(other.y - mark.y) <= STILL_PX]
+    still = [other for other in alike if abs(other.x - mark.x) + abs(other.y - mark.y) <= _STILL_PX]
     return still[0] if len(still) == 1 else None

@@ -20,22 +20,22 @@ from agentloop.records import Json
 
 __all__ = ["Look", "mark_line", "plain", "quote", "render"]
 
-NAME_LIMIT = 100
-VALUE_LIMIT = 80
-HINT_LIMIT = 40
-ADDRESS_LIMIT = 200
-CARD_MARKS = 6
-CARD_CHARS = 160
-ROW_CHARS = 400
-UNQUOTED = re.compile(r"[\[\]\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_NAME_LIMIT = 100
+_VALUE_LIMIT = 80
+_HINT_LIMIT = 40
+_ADDRESS_LIMIT = 200
+_CARD_MARKS = 6
+_CARD_CHARS = 160
+_ROW_CHARS = 400
+_UNQUOTED = re.compile(r"[\[\]\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 """What JSON leaves as it is and a line of ours may not hold: brackets, breaks of line, what does not show."""
-MANY_MARKS = 40
+_MANY_MARKS = 40
 """More marks than this and the cap is two thirds: listings hold fewer characters to the token than prose."""
 
-FIELDS = frozenset(
+_FIELDS = frozenset(
     {"textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "checkbox", "radio", "switch"}
 )
-VALUED = FIELDS | {"date", "time", "datetime", "month", "week", "colorwell"}
+_VALUED = _FIELDS | {"date", "time", "datetime", "month", "week", "colorwell"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +47,9 @@ class Look:
     chars_left_out: int = 0
 
 
-def quote(text: str, limit: int = NAME_LIMIT) -> str:
+def quote(text: str, limit: int = _NAME_LIMIT) -> str:
     """Page text as a JSON string of at most `limit` characters of text, which no page can break out of."""
-    return re.sub(UNQUOTED, lambda found: f"\\u{ord(found[0]):04x}", json.dumps(_cut(text, limit), ensure_ascii=False))
+    return re.sub(_UNQUOTED, lambda found: f"\\u{ord(found[0]):04x}", json.dumps(_cut(text, limit), ensure_ascii=False))
 
 
 def plain(text: str) -> str:
@@ -72,7 +72,7 @@ def render(listing: Listing, pages: Mapping[str, Json], frames: Mapping[tuple[st
     `pages`: frame id → its tree of units as the page script gives it. `frames`: (frame, key of the <iframe>)
     → the frame inside.
     """
-    cap = chars * 2 // 3 if len(listing.marks) > MANY_MARKS else chars
+    cap = chars * 2 // 3 if len(listing.marks) > _MANY_MARKS else chars
     head = _head(listing)
     tail = _tail(listing)
     page = _Page(listing, pages, frames)
@@ -85,7 +85,7 @@ def _head(listing: Listing) -> str:
     parts = urlsplit(listing.url)
     address = (parts.path or "/") + (f"?{parts.query}" if parts.query else "") if parts.netloc else listing.url
     address = address.replace("[", "%5B").replace("]", "%5D")
-    return f"PAGE NOW: {quote(listing.title)} {plain(_cut(address, ADDRESS_LIMIT))}"
+    return f"PAGE NOW: {quote(listing.title)} {plain(_cut(address, _ADDRESS_LIMIT))}"
 
 
 def _tail(listing: Listing) -> list[str]:
@@ -121,7 +121,7 @@ def mark_line(mark: Mark) -> str:
 
 
 def _words(text: str) -> str:
-    return plain(_cut(text, HINT_LIMIT)).replace("(", " ").replace(")", " ").strip()
+    return plain(_cut(text, _HINT_LIMIT)).replace("(", " ").replace(")", " ").strip()
 
 
 def _states(mark: Mark) -> Iterator[str]:
@@ -141,8 +141,8 @@ def _holds(mark: Mark) -> Iterator[str]:
     if mark.filled is not None:
         yield "(filled)" if mark.filled else "empty"
     elif mark.value:
-        yield f"value={quote(mark.value, VALUE_LIMIT)}"
-    elif mark.value is not None and (mark.role in VALUED or mark.type == "file"):
+        yield f"value={quote(mark.value, _VALUE_LIMIT)}"
+    elif mark.value is not None and (mark.role in _VALUED or mark.type == "file"):
         yield "empty"
 
 
@@ -233,7 +233,7 @@ def _without_labels(parts: list[_Unit | _Leaf]) -> list[_Unit | _Leaf]:
 def _field_name(part: _Unit | _Leaf) -> str | None:
     leaves = [part] if isinstance(part, _Leaf) else list(_leaves(part))
     mark = leaves[0].mark if len(leaves) == 1 else None
-    return _folded(mark.name) if mark and mark.role in VALUED and mark.name else None
+    return _folded(mark.name) if mark and mark.role in _VALUED and mark.name else None
 
 
 def _words_of(part: _Unit | _Leaf) -> str:
@@ -296,9 +296,9 @@ def _unit_lines(unit: _Unit, row: tuple[tuple[str, int], int] | None) -> Iterato
 def _fits_a_line(unit: _Unit, chars: int, marks: int) -> bool:
     if unit.kind == "page":
         return False
-    if unit.kind in ("row", "cell") and marks <= CARD_MARKS:
-        return chars <= ROW_CHARS
-    return chars <= CARD_CHARS and marks <= CARD_MARKS
+    if unit.kind in ("row", "cell") and marks <= _CARD_MARKS:
+        return chars <= _ROW_CHARS
+    return chars <= _CARD_CHARS and marks <= _CARD_MARKS
 
 
 def _packed(lines: Iterator[Line]) -> Iterator[Line]:
@@ -306,7 +306,7 @@ def _packed(lines: Iterator[Line]) -> Iterator[Line]:
     held: Line | None = None
     for line in lines:
         text = line.text.removeprefix("- ")
-        if held and not held.text.startswith("# ") and len(held.text) + len(text) < CARD_CHARS:
+        if held and not held.text.startswith("# ") and len(held.text) + len(text) < _CARD_CHARS:
             held = Line(f"{held.text} {text}", held.marks + line.marks, held.row)
             continue
         if held:

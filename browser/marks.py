@@ -26,7 +26,7 @@ from agentloop.records import Json
 
 __all__ = ["Marks"]
 
-LIST_AGAIN = "list the marks again"
+_LIST_AGAIN = "list the marks again"
 
 
 class Marks:
@@ -246,7 +246,7 @@ class Marks:
         name = secrets.token_hex(6)
         selector = await self._run(aim.frame, {"op": "tag", "key": aim.key, "name": name})
         if selector is None:
-            raise TargetError(f"{_called(aim.mark)} is no longer on the page; {LIST_AGAIN}", reason="gone")
+            raise TargetError(f"{_called(aim.mark)} is no longer on the page; {_LIST_AGAIN}", reason="gone")
         try:
             yield str(selector)
         finally:
@@ -278,7 +278,7 @@ class Marks:
     async def _of(self, aim: Aim, request: dict[str, Json]) -> dict[str, Any]:
         raw: dict[str, Any] = await self._run(aim.frame, request | {"key": aim.key})
         if raw["state"] == "gone":
-            raise TargetError(f"{_called(aim.mark)} is no longer on the page; {LIST_AGAIN}", reason="gone")
+            raise TargetError(f"{_called(aim.mark)} is no longer on the page; {_LIST_AGAIN}", reason="gone")
         return raw
 
     async def _run(self, frame: str, request: Json) -> Any:
@@ -295,7 +295,7 @@ def _called(mark: Mark | None, selector: str = "") -> str:
 
 
 def _changed(mark: Mark, name: str) -> TargetError:
-    message = f'mark {mark.id} was "{mark.name or mark.hint}" and is now "{name}"; nothing was done, {LIST_AGAIN}'
+    message = f'mark {mark.id} was "{mark.name or mark.hint}" and is now "{name}"; nothing was done, {_LIST_AGAIN}'
     return TargetError(message, reason="changed")
 
 
@@ -307,17 +307,19 @@ def _refusal(mark: Mark | None, answer: dict[str, Any], selector: str = "") -> T
         "covered": f"{called} is covered by {answer.get('by')}; nothing was clicked",
         "disabled": f"{called} is disabled now; nothing was done",
         "hidden": f"{called} is not shown any more; nothing was done",
-    }.get(state, f"{called} is no longer on the page; {LIST_AGAIN}")
+    }.get(state, f"{called} is no longer on the page; {_LIST_AGAIN}")
     return TargetError(message, reason=state if state in ("covered", "disabled", "hidden") else "gone")
 
 
 def _lost(mark: Mark, answer: dict[str, Any], listing: Listing) -> TargetError:
     if answer["state"] == "moved":
-        message = f'what stands beside {_called(mark)} is not "{mark.context}" any more; nothing was done, {LIST_AGAIN}'
+        message = (
+            f'what stands beside {_called(mark)} is not "{mark.context}" any more; nothing was done, {_LIST_AGAIN}'
+        )
         return TargetError(message, reason="changed")
     alike = len(named_alike(mark, listing.marks))
     why = f"{alike} like it are there and none is surely the same" if alike else "nothing like it is there"
-    return TargetError(f"{_called(mark)} is gone and {why}; nothing was done, {LIST_AGAIN}", reason="gone")
+    return TargetError(f"{_called(mark)} is gone and {why}; nothing was done, {_LIST_AGAIN}", reason="gone")
 
 
 def _unfit(mark: Mark | None, labels: Sequence[str], raw: dict[str, Any]) -> TargetError:

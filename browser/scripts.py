@@ -35,7 +35,7 @@ PARTS = (
     "answer",
 )
 
-FRAME_DEPTH = 20
+_FRAME_DEPTH = 20
 
 
 @cache
@@ -56,7 +56,7 @@ def expression(request: Json) -> str:
 
 
 def _are_places(told: Json, depth: int = 0) -> bool:
-    if not isinstance(told, dict) or depth > FRAME_DEPTH:
+    if not isinstance(told, dict) or depth > _FRAME_DEPTH:
         return False
     places, frames = told.get("places"), told.get("frames")
     return (
