@@ -139,7 +139,11 @@ class ProcessSandbox:
         live = LiveLog(self._emit)
         turn = Turn(child, self._toolbox, limits, self._clock, live)
         began = self._clock.now()
-        ending = await turn.run(script, args)
+        try:
+            ending = await turn.run(script, args)
+        except BaseException:
+            live.cancel()
+            raise
         duration_ms = math.ceil((self._clock.now() - began) * 1000)
         await live.aclose()
         outcome = _outcome(ending, turn, duration_ms)

@@ -80,6 +80,11 @@ class LiveLog:
         while self._lines and self._emit is not None:
             await self._emit("sandbox_event", content=self._lines.pop(0), args={"kind": "log"})
 
+    def cancel(self) -> None:
+        """Drops what is not out yet."""
+        if self._task is not None:
+            self._task.cancel()
+
     async def aclose(self) -> None:
         """Waits until all queued lines are out, at most five seconds; passes on what `emit` raised."""
         if self._task is None:

@@ -31,15 +31,15 @@ class Launcher(Protocol):
     def launch(self) -> socket.socket: ...
 
 
-def engine_files(engine: Engine) -> tuple[str, ...]:
-    """The engine's extension modules on `sys.path`, the preferred one first.
+def engine_files(engine: Engine, folders: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The engine's extension modules in the folders (None = `sys.path`), the preferred one first.
 
     The maintained engine and the old one are both called `_quickjs`; when both are installed, Python
     itself would take the old one, whose file name is the more specific.
     """
     found = [
         str(path)
-        for folder in sys.path
+        for folder in (sys.path if folders is None else folders)
         for suffix in importlib.machinery.EXTENSION_SUFFIXES
         if (path := Path(folder or ".").absolute() / f"_quickjs{suffix}").is_file()
     ]
