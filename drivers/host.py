@@ -13,6 +13,7 @@ from typing import Any, Literal
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from agentloop.drivers.download_shelf import DownloadShelf
 from agentloop.drivers.faults import first_line
 from agentloop.drivers.locate import BrowserBinary, find_browser
 from agentloop.drivers.playwright_driver import PlaywrightDriver
@@ -29,6 +30,7 @@ BrowserSandbox = Literal["auto", "on", "off"]
 
 _OPEN_S = 30.0
 _CLOSE_S = 5.0
+_NO_SANDBOX = ("sandboxing failed", "No usable sandbox", "without --no-sandbox is not supported")
 _ARGS = (
     "--site-per-process",  # a headless shell has no site isolation of its own accord
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -134,11 +136,13 @@ class BrowserHost:
         storage_state: bytes | None = None,
         locale: str = "en-US",
         downloads: str | None = None,
+        download_bytes: int = 256 * 1024 * 1024,
     ) -> AsyncIterator[PlaywrightDriver]:
         """A session of its own: cookies, cache and storage are shared with no other one.
 
         It reaches what `allow` (patterns), `allow_private` and the origin of `start_url` open, by the rule of
-        `agentloop.guard.network`. Downloads are kept in the folder `downloads`, else they go with the session.
+        `agentloop.guard.network`. Downloads are kept in the folder `downloads`, else they go with the session;
+        what is larger than `download_bytes` is thrown away.
         Raises `InvalidInput` for a pattern that a browser cannot be held to, `DriverTimeout`, `BrowserLost`.
         """
         boundary = Boundary(
@@ -153,7 +157,8 @@ class BrowserHost:
                 proxy={"server": proxy.url, "username": proxy.username, "password": proxy.password},
                 storage_state=None if storage_state is None else _state(storage_state),
             )
-            driver = PlaywrightDriver(context, boundary=boundary, refusals=refusals, downloads=downloads)
+            shelf = DownloadShelf(folder=downloads, limit=download_bytes)
+            driver = PlaywrightDriver(context, boundary=boundary, refusals=refusals, downloads=shelf)
             try:
                 await _opened(driver)
                 yield driver
@@ -250,7 +255,7 @@ def _wants_sandbox(choice: str) -> bool:
 
 def _launch_error(error: PlaywrightError, binary: BrowserBinary) -> DriverError:
     text = str(error)
-    if "sandbox" in text.lower():
+    if any(words in text for words in _NO_SANDBOX):
         return BrowserNotFound(
             f"{binary.path} has no sandbox here. Three ways on: run as an ordinary user on a system with user "
             "namespaces switched on; in a container, use the seccomp profile that ships with agentloop; or, where the "

@@ -54,7 +54,6 @@ _OPEN_S = 30.0
 _CLOSE_S = 5.0
 _MARGIN_S = 0.3
 _DRAG_STEPS = 10
-_DOWNLOAD_BYTES = 256 * 1024 * 1024
 _CONTROLS = {"\r": "Enter", "\n": "Enter", "\t": "Tab", "\b": "Backspace", "\x1b": "Escape", "\x7f": "Delete"}
 
 
@@ -70,8 +69,7 @@ class PlaywrightDriver:
         *,
         boundary: Boundary,
         refusals: Refusals,
-        downloads: str | None = None,
-        download_bytes: int = _DOWNLOAD_BYTES,
+        downloads: DownloadShelf,
         limits: SettleLimits | None = None,
     ) -> None:
         self._context = context
@@ -80,7 +78,7 @@ class PlaywrightDriver:
         self._tabs = TabSet(context, on_open=self._on_open)
         self._keeper = PageKeeper(context, self._tabs)
         self._dialogs = DialogDesk(context)
-        self._downloads = DownloadShelf(folder=downloads, limit=download_bytes)
+        self._downloads = downloads
         self._acts = ActWatch(
             tabs=self._tabs,
             dialogs=self._dialogs,

@@ -66,7 +66,7 @@ async def _standing(request: web.Request) -> web.StreamResponse:
     if kind == "status":
         return _page("<p>so it is", status=int(rest[0]))
     if kind == "redirect":
-        return web.HTTPFound(request.query["to"])
+        raise web.HTTPFound(request.query["to"])
     if kind == "auth":
         return web.Response(status=401, headers={"WWW-Authenticate": 'Basic realm="x"'}, text="who are you")
     if kind == "204":

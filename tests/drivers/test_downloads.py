@@ -1,0 +1,71 @@
+"""Files that pages give: names that lead nowhere else, sizes that are bounded, nothing left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentloop.browser.base import Download
+from agentloop.drivers import BrowserHost, PlaywrightDriver
+from agentloop.errors import InvalidInput
+from tests.drivers.pages import Pages
+
+
+def names(folder: Path) -> list[str]:
+    """What lies in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def size(path: str) -> int | None:
+    """The size of a file, None when there is none."""
+    return Path(path).stat().st_size if Path(path).exists() else None
+
+
+async def got(driver: PlaywrightDriver, address: str) -> Download:
+    """Navigates to a file and waits until it is there."""
+    await driver.navigate(address)
+    return await driver.wait_download((await driver.downloads())[-1].id)
+
+
+async def test_a_download_is_kept_until_the_session_ends(host: BrowserHost, pages: Pages) -> None:
+    async with host.driver(allow_private=True) as driver:
+        download = await got(driver, f"{pages.origin}/file?size=1234")
+        assert (download.name, download.state, download.size) == ("a.bin", "done", 1234)
+        assert download.url.startswith(pages.origin)
+        assert size(download.path) == 1234
+    assert size(download.path) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["../../up.txt", "/etc/absolute.txt", "..\\..\\back.txt", ".hidden", "..", "new\tline.txt", "x" * 300]
+)
+async def test_no_name_leads_out_of_the_folder(host: BrowserHost, pages: Pages, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "here"
+    async with host.driver(allow_private=True, downloads=str(folder)) as driver:
+        download = await got(driver, f"{pages.origin}/file?name={name}")
+    assert download.state == "done"
+    assert "/" not in download.name and "\\" not in download.name and download.name not in ("", ".", "..")
+    assert names(folder) == [download.name]
+    assert names(tmp_path) == ["here"]
+
+
+async def test_files_of_one_name_do_not_replace_each_other(host: BrowserHost, pages: Pages, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").symlink_to("/dev/null")
+    async with host.driver(allow_private=True, downloads=str(tmp_path)) as driver:
+        paths = [Path((await got(driver, pages.origin + "/file")).path).name for _ in range(2)]
+    assert paths == ["a (2).bin", "a (3).bin"]
+    assert (tmp_path / "a.bin").is_symlink()
+
+
+async def test_what_is_too_large_is_thrown_away(host: BrowserHost, pages: Pages, tmp_path: Path) -> None:
+    async with host.driver(allow_private=True, downloads=str(tmp_path), download_bytes=1000) as driver:
+        download = await got(driver, f"{pages.origin}/file?size=1001")
+        assert (download.state, download.path) == ("too_large", "")
+        assert (await got(driver, f"{pages.origin}/file?size=1000")).state == "done"
+    assert len(names(tmp_path)) == 1
+
+
+async def test_an_unknown_download(driver: PlaywrightDriver) -> None:
+    with pytest.raises(InvalidInput):
+        await driver.wait_download("d7")
