@@ -84,7 +84,8 @@ class ContextBudget:
     def _trimmed(self, draft: Draft) -> Fitted:
         costs = self._costs(draft)
         kept = {at for at, block in enumerate(draft.blocks) if block.pinned or not block.messages}
-        marker = self.size([messages_left_out(sum(len(block.messages) for block in draft.blocks))])
+        line = messages_left_out(sum(len(block.messages) for block in draft.blocks))
+        marker = self.size([line]) if len(kept) < len(draft.blocks) else 0
         used = self._fixed(draft) + self._note(draft) + sum(costs[at] for at in kept)
         examples = self.size(draft.examples)
         with_examples = used + examples + marker <= self.allowance

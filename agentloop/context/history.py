@@ -44,9 +44,9 @@ def rehydrate(steps: Sequence[Step], *, window: int = HISTORY_WINDOW) -> tuple[E
     checkpoint = newest_checkpoint(steps)
     since = checkpoint.retain_from if checkpoint else -1
     later = [step for step in steps if step.type != "summary" and step.index >= since]
-    later = later[-(window if window > 0 else HISTORY_WINDOW) :]
-    entries = [_summary(checkpoint, later)] if checkpoint else []
-    for step in later:
+    told = later[-(window if window > 0 else HISTORY_WINDOW) :]
+    entries = [_summary(checkpoint, complete=len(told) == len(later))] if checkpoint else []
+    for step in told:
         kind = _KINDS.get(step.type)
         if kind is None or (kind == "result" and not _awaits_result(entries)):
             continue
@@ -57,10 +57,9 @@ def rehydrate(steps: Sequence[Step], *, window: int = HISTORY_WINDOW) -> tuple[E
     return tuple(entries)
 
 
-def _summary(checkpoint: Checkpoint, later: Sequence[Step]) -> Entry:
+def _summary(checkpoint: Checkpoint, *, complete: bool) -> Entry:
     step = checkpoint.step
-    gap = bool(later) and later[0].index > checkpoint.retain_from
-    content = f"{step.content}\n\n{say('earlier_left_out')}" if gap else step.content
+    content = step.content if complete else f"{step.content}\n\n{say('earlier_left_out')}"
     return Entry("summary", content, step.run_id, step.index)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from agentloop.context.budget import ContextBudget
+from agentloop.context.compaction import Compactor
 from agentloop.context.prompt import Prompt
 from agentloop.errors import InvalidInput
 from agentloop.records import RunLimits
@@ -17,11 +19,17 @@ def _run_prompt() -> Prompt:
 
 @dataclass(frozen=True, kw_only=True)
 class LoopSettings:
-    """Limits of each run, how many steps of history are replayed, and the words of the prompt."""
+    """Limits of each run, what of the history is replayed, and the words of the prompt.
+
+    `history_window` counts the steps of earlier runs that a run reads, from the newest summary on; with a `compactor`
+    all steps behind that summary are read. `context_budget` None sends what there is.
+    """
 
     limits: RunLimits = RunLimits()
     history_window: int = 80
     prompt: Prompt = field(default_factory=_run_prompt)
+    compactor: Compactor | None = None
+    context_budget: ContextBudget | None = None
 
     def __post_init__(self) -> None:
         if self.history_window < 1:
