@@ -14,7 +14,7 @@ SAYS = {
     "own_driver": "['Oak lamp 38', 'Oak lamp 118', 'Oak lamp 198']",
     "own_pack": "completed: 12 socks, 0 hats",
 }
-RUN_ELSEWHERE = {"demo"}
+RUN_ELSEWHERE = {"demo", "own_store"}
 
 
 async def run(file: Path, *, home: Path) -> tuple[int | None, str, str]:

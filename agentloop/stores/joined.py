@@ -143,7 +143,17 @@ class JoinedStore:
         unable = [type(part).__name__ for part in parts if not hasattr(part, "delete_session")]
         if unable:
             raise StoreError(f"{', '.join(unable)} cannot delete sessions; give it a method delete_session(id).")
-        await self._finish(_delete(parts, session_id))
+        await self._finish(self._delete(parts, session_id))
+
+    async def _delete(self, parts: Sequence[SessionCatalog], session_id: str) -> None:
+        known = await self._sessions.get_session(session_id) is not None
+        for part in parts:
+            try:
+                await part.delete_session(session_id)
+            except UnknownSession:
+                pass  # a part without the session's own row has deleted the rest all the same
+        if not known:
+            raise UnknownSession(f"No session has the id {session_id!r}.")
 
     def _catalog(self) -> SessionCatalog:
         self._open()
@@ -303,15 +313,3 @@ class JoinedStore:
 
 def _same(one: object, other: object) -> bool:
     return one is other
-
-
-async def _delete(parts: Sequence[SessionCatalog], session_id: str) -> None:
-    known = False
-    for part in parts:
-        try:
-            await part.delete_session(session_id)
-            known = True
-        except UnknownSession:
-            pass  # a part without the session's own row has deleted the rest all the same
-    if not known:
-        raise UnknownSession(f"No session has the id {session_id!r}.")

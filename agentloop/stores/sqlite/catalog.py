@@ -19,17 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["delete", "find", "most_recent", "summaries"]
 
 _SUMMARIES = """
-    SELECT session_id, model, persona, message_id, enabled, status, created_at, updated_at, NULL AS carry,
+    WITH listed AS (SELECT rowid AS number, * FROM sessions ORDER BY updated_at DESC, rowid DESC LIMIT ?)
+    SELECT s.session_id, model, persona, message_id, enabled, s.status, s.created_at, s.updated_at, NULL AS carry,
         (SELECT count(*) FROM steps t WHERE t.session_id = s.session_id) AS steps,
         (SELECT content FROM steps t WHERE t.session_id = s.session_id AND t.type = 'user'
             ORDER BY step_index LIMIT 1) AS opening,
-        r.*
-    FROM sessions s LEFT JOIN (
-        SELECT session_id AS ran, count(*) AS runs, sum(prompt_tokens) AS prompt,
-            sum(completion_tokens) AS completion, sum(cost) AS cost
-        FROM runs GROUP BY session_id
-    ) r ON r.ran = s.session_id
-    ORDER BY updated_at DESC, s.rowid DESC LIMIT ?
+        count(run_id) AS runs, coalesce(sum(prompt_tokens), 0) AS prompt,
+        coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost), 0.0) AS cost
+    FROM listed s LEFT JOIN runs r ON r.session_id = s.session_id
+    GROUP BY s.session_id ORDER BY s.updated_at DESC, s.number DESC
 """
 
 
@@ -77,12 +75,12 @@ def _database(db: sqlite3.Connection) -> Database:
 
 
 def _summary(row: Row) -> SessionSummary:
-    steps, opening, _, runs, prompt, completion, cost = row[9:]
+    steps, opening, runs, prompt, completion, cost = row[9:]
     return SessionSummary(
         session=session_of(row[:9]),
         steps=steps,
-        runs=runs or 0,
-        tokens=Usage(prompt=prompt or 0, completion=completion or 0),
-        cost=cost or 0.0,
+        runs=runs,
+        tokens=Usage(prompt=prompt, completion=completion),
+        cost=cost,
         opening=opening or "",
     )

@@ -63,7 +63,7 @@ def _sessions(db: Database) -> None:
         },
         pk="session_id",
         not_null={"model", "persona", "message_id", "created_at", "updated_at"},
-    ).create_index(["updated_at"])
+    )
     belongs = [("session_id", "sessions", "session_id")]
     for name, column, kind in (("carries", "carry", str), ("states", "state", bytes)):
         db.table(name).create(

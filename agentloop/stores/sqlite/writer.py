@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 from agentloop.errors import Closed, InvalidInput
@@ -15,6 +17,8 @@ __all__ = ["Writer"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 class Writer:
@@ -34,8 +38,7 @@ class Writer:
         """`work(connection, ...)`. Raises `StoreError` for what the database refuses, `Closed` after `aclose`."""
         if self._end is not None:
             raise Closed(f"This store is closed; make a new SQLiteStore({self._path!r}).")
-        done = self._thread.submit(self._do, lambda db: work(db, *args, **kwargs))
-        return await asyncio.shield(asyncio.wrap_future(done))
+        return await self._hand_over(lambda: work(self._connection(), *args, **kwargs))
 
     async def aclose(self) -> None:
         """Ends after the work handed over so far. May be called more than once."""
@@ -44,17 +47,54 @@ class Writer:
             self._thread.shutdown(wait=False)
         await asyncio.shield(asyncio.wrap_future(self._end))
 
-    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _hand_over(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        # A future of the loop's own: its cancellation, unlike that of a task or an executor's future,
+        # reaches nothing but the one who waits.
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._thread.submit(self._work, work, loop, future)
+        return future
+
+    def _work(self, work: Callable[[], T], loop: asyncio.AbstractEventLoop, future: asyncio.Future[T]) -> None:
         try:
-            if self._db is None:
-                self._db = connect(self._path)
-            return work(self._db)
-        except (sqlite3.Error, OSError) as error:
-            raise explained(self._path, error) from error
-        except UnicodeEncodeError as error:
-            raise InvalidInput("An id holds half of a surrogate pair; choose one of whole characters.") from error
+            result = work()
+        except BaseException as error:  # whatever it was, its caller gets it
+            answer = partial(_fail, future, self._named(error))
+        else:
+            answer = partial(_succeed, future, result)
+        try:
+            loop.call_soon_threadsafe(answer)
+        except RuntimeError:
+            _log.debug("An event loop was closed before its work in %s was done.", self._path)
+
+    def _named(self, error: BaseException) -> BaseException:
+        if isinstance(error, (sqlite3.Error, OSError)):
+            named: BaseException = explained(self._path, error)
+        elif isinstance(error, UnicodeEncodeError):
+            named = InvalidInput("An id holds half of a surrogate pair; choose one of whole characters.")
+        else:
+            return error
+        named.__cause__ = error
+        return named
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            self._db = connect(self._path)
+        return self._db
 
     def _close(self) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
+
+
+def _succeed(future: asyncio.Future[T], result: T) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _fail(future: asyncio.Future[T], error: BaseException) -> None:
+    if future.done():
+        _log.warning("A write whose caller was cancelled failed: %s", error)
+    else:
+        future.set_exception(error)
