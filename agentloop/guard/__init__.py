@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentloop.guard.network.pattern import Pattern
     from agentloop.guard.network.proxy import FilteringProxy, RefusingProxy
     from agentloop.guard.network.url import Url, parse_url
+    from agentloop.guard.redact import Redactor, StreamRedactor
 
 __all__ = [
     "AllowAll",
@@ -35,7 +36,9 @@ __all__ = [
     "ProxyLimits",
     "Question",
     "QuestionKind",
+    "Redactor",
     "RefusingProxy",
+    "StreamRedactor",
     "ToolCall",
     "Url",
     "parse_url",
@@ -45,7 +48,9 @@ _LAZY = {
     "Boundary": "agentloop.guard.network.guard",
     "FilteringProxy": "agentloop.guard.network.proxy",
     "Pattern": "agentloop.guard.network.pattern",
+    "Redactor": "agentloop.guard.redact",
     "RefusingProxy": "agentloop.guard.network.proxy",
+    "StreamRedactor": "agentloop.guard.redact",
     "Url": "agentloop.guard.network.url",
     "parse_url": "agentloop.guard.network.url",
 }
