@@ -55,8 +55,7 @@ def quote(text: str, limit: int = _NAME_LIMIT) -> str:
 def plain(text: str) -> str:
     """Page text outside quotes: it can draw no mark, no fence and no first line of ours."""
     text = re.sub(r"\[(\s*\w{0,9}\s*)\]", r"(\1)", text)
-    # Half a number's bracket may be completed by the next piece of text on its line.
-    text = re.sub(r"\[(\s*\w{0,9}\s*)$", r"(\1", text)
+    # The bracket that closes a number may be in another piece of text than the one that opens it.
     text = re.sub(r"^(\s*\w{0,9}\s*)\]", r"\1)", text)
     text = text.replace("`" * 3, "'" * 3)
     return re.sub(r"PAGE NOW|CHANGED since", lambda found: found[0].lower(), text)

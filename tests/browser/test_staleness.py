@@ -168,6 +168,14 @@ CASES = (
         says='is not "b" any more',
     ),
     Case(
+        "a link in the middle of a card is not the card",
+        "<div onclick=\"hit('card')\" style='width:300px;padding:30px 0;text-align:center'>"
+        "<a href='#l' onclick=\"event.stopPropagation(); hit('link')\" style='padding:9px 40px'>x y z</a></div>",
+        "1",
+        "x y z",
+        "card",
+    ),
+    Case(
         "hidden now",
         "<button id=k onclick='hit(1)'>Go</button>",
         "k.style.display = 'none'",
