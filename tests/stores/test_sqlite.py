@@ -180,7 +180,14 @@ def test_the_connection_is_set_for_many_writers(tmp_path: Path) -> None:
     db = connect(str(tmp_path / "sessions.db"))
     settings = {
         name: db.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("journal_mode", "synchronous", "busy_timeout", "foreign_keys", "journal_size_limit")
+        for name in (
+            "journal_mode",
+            "synchronous",
+            "busy_timeout",
+            "foreign_keys",
+            "journal_size_limit",
+            "secure_delete",
+        )
     }
     db.close()
     assert settings == {
@@ -189,6 +196,7 @@ def test_the_connection_is_set_for_many_writers(tmp_path: Path) -> None:
         "busy_timeout": BUSY_S * 1000,
         "foreign_keys": 1,
         "journal_size_limit": 64 * 2**20,
+        "secure_delete": 1,
     }
     assert BUSY_S >= 10
 
