@@ -24,7 +24,9 @@ from agentloop.sandbox.zygote import Engine, Launcher, launcher_for
 __all__ = ["ProcessSandbox", "open_sandbox"]
 
 _TURNS_PER_CHILD: Final = 200
+_LONGEST_INPUT: Final = 64 * 1024 * 1024
 _FRAME_MARGIN: Final = 65_536
+_SMALLEST_FRAME: Final = 8 * 1024 * 1024
 _STRENGTH: Final[dict[Isolation, int]] = {"none": 0, "process": 1, "rlimits": 2, "seccomp": 3}
 
 
@@ -126,8 +128,8 @@ class ProcessSandbox:
         """Runs one script; see `Sandbox.run`."""
         limits = self._narrowed(wall_s, calls)
         args = usable_args(args_json)
-        if len(script) + len(args) > 2 * self._limits.result_bytes:
-            raise InvalidInput(f"script and args are longer than {2 * self._limits.result_bytes} characters together")
+        if len(script) + len(args) > _LONGEST_INPUT:
+            raise InvalidInput(f"script and args are longer than {_LONGEST_INPUT:,} characters together: pass less")
         if asyncio.get_running_loop() is not self._loop:
             raise InvalidInput("a sandbox is used in the event loop that opened it")
         async with self._busy:
@@ -170,7 +172,8 @@ class ProcessSandbox:
             child.kill()
             await child.wait_closed()
         self._child = None
-        fresh = await start_child(self._launcher, self._config(), self._limits.result_bytes + _FRAME_MARGIN)
+        frame = max(self._limits.result_bytes, _SMALLEST_FRAME)
+        fresh = await start_child(self._launcher, self._config(frame), frame + _FRAME_MARGIN)
         try:
             self._check_isolation(fresh.isolation)
         except SandboxError:
@@ -188,7 +191,7 @@ class ProcessSandbox:
             "use Linux on x86_64 or aarch64, or require less"
         )
 
-    def _config(self) -> dict[str, object]:
+    def _config(self, frame: int) -> dict[str, object]:
         limits = self._limits
         # A backstop for a host that is stopped; a script's own deadline comes long before.
         cpu_s = _TURNS_PER_CHILD * math.ceil(min(limits.wall_s, 86_400)) + 60
@@ -196,7 +199,7 @@ class ProcessSandbox:
             **self._toolbox.config(),
             "memory_mb": limits.memory_mb,
             "cpu_s": cpu_s,
-            "frame": limits.result_bytes,
+            "frame": frame,
             "result_bytes": limits.result_bytes,
         }
 

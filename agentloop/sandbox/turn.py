@@ -7,7 +7,8 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from functools import partial
+from typing import Any, Final
 
 from agentloop.clock import Clock
 from agentloop.errors import EndRun, EndTurn
@@ -20,13 +21,14 @@ from agentloop.sandbox.process import ChildProcess, Violation
 from agentloop.sandbox.toolbox import Tool, Toolbox
 from agentloop.sandbox.values import encode, readable, strict, too_deep
 
-__all__ = ["Ending", "Turn"]
+__all__ = ["Ending", "RangeError", "Turn"]
 
 _FRAME: Final = re.compile(r"<input>:(\d+)(?::(\d+))?")
 _SOFT_MARGIN_S: Final = 0.25
 _CLEANUP_S: Final = 5.0
 _MOST_WARNINGS: Final = 32
 _LONGEST_TEXT: Final = 8_000
+_CHILDS_OWN: Final = ("load", "run", "result", "engine", "timeout")
 _OUT_OF_MEMORY: Final = "out of memory"
 
 
@@ -44,6 +46,10 @@ class Ending:
 
 def _broken(name: str, message: str, where: Where) -> Ending:
     return Ending(error=ScriptError(name=name, message=message, where=where))
+
+
+class RangeError(ValueError):
+    """What JavaScript calls a value beyond a limit."""
 
 
 class Turn:
@@ -137,23 +143,29 @@ class Turn:
 
     def _on_call(self, id: int, body: bytes) -> None:
         tool, arguments = self._read_call(id, body)
-        if self._count(1):
-            self._begin(id, self._call(tool, arguments))
+        if arguments is not None and self._count(1):
+            self._begin(id, partial(self._call, tool, arguments))
 
     def _on_batch(self, id: int, body: bytes) -> None:
         tool, batch = self._read_call(id, body)
+        if batch is None:
+            return
         if not all(isinstance(arguments, list) for arguments in batch):
             raise Violation("a batch is no list of argument lists")
         if self._count(len(batch)):
-            self._begin(id, self._call_all(tool, batch))
+            self._begin(id, partial(self._call_all, tool, batch))
 
-    def _read_call(self, id: int, body: bytes) -> tuple[Tool, list[Any]]:
+    def _read_call(self, id: int, body: bytes) -> tuple[Tool, list[Any] | None]:
         if id in self._tasks:
             raise Violation("it used the id of a call that is still under way")
         name, _, text = body.partition(b"\n")
         tool = self._toolbox.tools.get(name.decode("ascii", "replace"))
         if tool is None:
             raise Violation("it called something that it was not given")
+        if too_deep(text, self._limits.depth + 2):
+            deep = RangeError(f"the arguments nest more than {self._limits.depth} levels deep: pass something flatter")
+            self._child.send(w.RAISE, _error_json(deep), id)
+            return tool, None
         arguments = _trusting_nothing(text)
         if not isinstance(arguments, list):
             raise Violation("its arguments are no list")
@@ -168,14 +180,14 @@ class Turn:
         self._finish(_broken("CallLimit", message, "limit"))
         return False
 
-    def _begin(self, id: int, work: Awaitable[Any]) -> None:
+    def _begin(self, id: int, work: Callable[[], Awaitable[Any]]) -> None:
         self._tasks[id] = asyncio.create_task(self._answer(id, work))
 
-    async def _answer(self, id: int, work: Awaitable[Any]) -> None:
+    async def _answer(self, id: int, work: Callable[[], Awaitable[Any]]) -> None:
         try:
             # Forgotten here and not in a callback, which would cost the loop one more round.
             try:
-                value = await work
+                value = await work()
             finally:
                 self._tasks.pop(id, None)
             reply = encode(value)
@@ -262,7 +274,7 @@ class Turn:
 
     def _on_error(self, id: int, body: bytes) -> None:
         said = _trusting_nothing(body)
-        if not isinstance(said, dict) or said.get("where") not in get_args(Where):
+        if not isinstance(said, dict) or said.get("where") not in _CHILDS_OWN:
             raise Violation("its error is none")
         name, message, stack = (_short(said.get(key)) for key in ("name", "message", "stack"))
         line, column = _position(stack)

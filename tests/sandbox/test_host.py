@@ -240,6 +240,31 @@ async def test_ten_thousand_primitives() -> None:
         assert await value(sandbox, "return [p0(), p9999()]") == [0, 9999]
 
 
+async def test_arguments_that_nest_too_deeply(sandbox: ProcessSandbox) -> None:
+    deep = "let a = []; for (let i = 0; i < 1500; i++) a = [a];"
+
+    assert "200 levels" in await value(sandbox, deep + "try { h(a) } catch (e) { return e.name + e.message }")
+    assert "200 levels" in await value(sandbox, deep + "try { h.all([a]) } catch (e) { return e.name + e.message }")
+
+
+async def test_a_small_result_limit_limits_results_only(probe: Probe) -> None:
+    async with open_sandbox(packs=probe.packs(), limits=Limits(result_bytes=100), engine=ENGINE) as sandbox:
+        outcome = await sandbox.run(
+            "/*" + "x" * 1000 + "*/ log('y'.repeat(2e6)); function run() { return 'z'.repeat(98) }"
+        )
+        assert outcome.value_json is not None
+        assert outcome.logs.startswith("yyy")
+        long = await sandbox.run("function run() { return {['k'.repeat(5000)]: NaN, b: 'z'.repeat(98)} }")
+        assert long.error is not None
+        assert long.error.name == "ResultTooLarge"
+
+
+async def test_long_paths_in_warnings_are_cut(sandbox: ProcessSandbox) -> None:
+    outcome = await sandbox.run("function run() { return {['k'.repeat(100000)]: NaN} }")
+
+    assert len(outcome.warnings[0]) < 250
+
+
 # --- endings ---
 
 

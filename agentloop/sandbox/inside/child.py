@@ -189,13 +189,13 @@ class Child:
             self._wire.receive()
 
     def _done(self, _id: int, warnings: str, value: str) -> str:
-        body = f"{warnings}\n{value}".encode()
+        data = value.encode()
         limit = self._config["result_bytes"]
-        if len(body) > limit + 8192:
-            message = f"the result is {len(body)} bytes of JSON, at most {limit}: return less"
+        if len(data) > limit:
+            message = f"the result is {len(data)} bytes of JSON, at most {limit}: return less"
             error = {"name": "ResultTooLarge", "message": message, "stack": "", "where": "result"}
             return self._error(0, json.dumps(error))
-        self._ended = self._ended or (w.DONE, body)
+        self._ended = self._ended or (w.DONE, warnings.encode() + b"\n" + data)
         return ""
 
     def _error(self, _id: int, error: str, _: str = "") -> str:

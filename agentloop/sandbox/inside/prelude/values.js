@@ -61,8 +61,12 @@
   const losses = (root, most) => {
     const found = [], trail = [], seen = new Set();
     let budget = most, unnamed = 0;
+    const shortPath = () => {
+      const path = kit.join(trail, "") || "the value";
+      return path.length > 200 ? kit.slice(path, 0, 100) + "…" + kit.slice(path, -100) : path;
+    };
     const note = (words) => {
-      if (found.length < MOST) push(found, (kit.join(trail, "") || "the value") + ": " + words);
+      if (found.length < MOST) push(found, shortPath() + ": " + words);
       else unnamed++;
     };
     const visit = (value, step, inArray) => {
@@ -87,7 +91,7 @@
     const inside = (value) => {
       if (isArray(value)) return items(value);
       if (value instanceof Map) return mapForEach(value, (item, key) => {
-        if (typeof key !== "string") note("the Map key " + String(key) + " became text");
+        if (typeof key !== "string") note("the Map key " + kit.slice(String(key), 0, 100) + " became text");
         visit(item, "." + String(key), false);
       });
       if (value instanceof Set) return items(value.toJSON());
