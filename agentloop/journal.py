@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from agentloop.clock import utc_now
 from agentloop.events import LIVE_ONLY, EventType, RunEvent
+from agentloop.guard.redact import Redactor
 from agentloop.records import Json, RunRecord, Step, StepType, Usage
 from agentloop.stores.base import Store
 
@@ -20,19 +21,28 @@ T = TypeVar("T")
 
 
 class Journal:
-    """Writes one run's steps and events.
+    """Writes one run's steps and events, secrets taken out by `redactor`.
 
     An event is delivered only after the store has it. A write that has begun is finished even when
     its caller is cancelled, so that no half-told story is left behind.
     """
 
-    def __init__(self, store: Store, run: RunRecord, *, last_seq: int = 0, on_event: OnEvent | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        run: RunRecord,
+        *,
+        last_seq: int = 0,
+        on_event: OnEvent | None = None,
+        redactor: Redactor | None = None,
+    ) -> None:
         self._store = store
         self._run_id = run.run_id
         self._session_id = run.session_id
         self._epoch = run.epoch
         self._seq = last_seq
         self._on_event = on_event
+        self.redactor = redactor or Redactor()
         self._order = asyncio.Lock()
         self.turn = 0
         self.steps = 0
@@ -52,14 +62,14 @@ class Journal:
             session_id=self._session_id,
             run_id=self._run_id,
             type=type,
-            content=content,
-            tool_args=args or {},
+            content=self.redactor.text(content),
+            tool_args=self.redactor.json(args or {}),
             duration_ms=duration_ms,
             tokens=tokens or Usage(),
             created_at=utc_now(),
         )
         kind = event or _event_of(type)
-        return await self._finish(self._keep_step(step, kind, args or {}, tokens))
+        return await self._finish(self._keep_step(step, kind, tokens))
 
     async def emit(
         self,
@@ -76,16 +86,23 @@ class Journal:
             self.live(type, content)
             return
         await self._finish(
-            self._keep_event(type, content=content, tool=tool, args=args or {}, summary=summary, tokens=tokens)
+            self._keep_event(
+                type,
+                content=self.redactor.text(content),
+                tool=self.redactor.text(tool),
+                args=self.redactor.json(args or {}),
+                summary=self.redactor.json(summary),
+                tokens=tokens,
+            )
         )
 
     def live(self, type: EventType, content: str) -> None:
         """Delivers a live-only event at once."""
-        self._deliver(self._event(type, seq=None, content=content))
+        self._deliver(self._event(type, seq=None, content=self.redactor.text(content)))
 
-    async def _keep_step(self, step: Step, kind: EventType, args: Mapping[str, Json], tokens: Usage | None) -> Step:
+    async def _keep_step(self, step: Step, kind: EventType, tokens: Usage | None) -> Step:
         async with self._order:
-            event = self._event(kind, seq=self._seq + 1, content=step.content, args=args, tokens=tokens)
+            event = self._event(kind, seq=self._seq + 1, content=step.content, args=step.tool_args, tokens=tokens)
             kept = await self._store.append_step(step, events=[event], epoch=self._epoch)
             self._seq += 1
             self.steps += 1

@@ -46,6 +46,10 @@ class Redactor:
         self._kept = tuple(place for place in places if any(secret.spans(place) for secret in self._secrets))
         self._longest = max([*map(len, self._kept), *(secret.longest for secret in self._secrets)], default=0)
 
+    def __bool__(self) -> bool:
+        """True when there is anything to take out."""
+        return bool(self._secrets)
+
     @property
     def longest(self) -> int:
         """Characters that the longest form of any secret has; 0 without secrets."""

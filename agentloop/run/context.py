@@ -20,6 +20,7 @@ from agentloop.run.spending import Spending
 from agentloop.sandbox.base import Sandbox
 from agentloop.sandbox.builder import BuiltSandbox, SandboxBuilder
 from agentloop.stores.base import Store
+from agentloop.tracing import RunTrace
 
 __all__ = ["RunContext"]
 
@@ -42,6 +43,7 @@ class RunContext:
     llm: LLM
     clock: Clock
     build: BuildContext
+    trace: RunTrace = field(default_factory=RunTrace)
     built: BuiltSandbox | None = None
     in_script: bool = False
     observed: tuple[str, ...] = ()
@@ -70,7 +72,8 @@ class RunContext:
 
     async def start(self, builder: SandboxBuilder) -> BuiltSandbox:
         """Builds packs and sandbox. Raises `SandboxError`, `EndRun`."""
-        self.built = await self._exit.enter_async_context(builder.build(self.build))
+        with self.trace.sandbox_build():
+            self.built = await self._exit.enter_async_context(builder.build(self.build))
         return self.built
 
     async def stop(self) -> None:

@@ -96,13 +96,16 @@ async def _write(context: RunContext, end: EndRun, system_prompt: str, judge: Ju
     await context.journal.emit(
         "done", content=str(result.status), args={"reason": result.reason}, summary=_summary(result)
     )
+    context.trace.end(result, str(end.data or ""))
     return result
 
 
 def _unwritten(context: RunContext, system_prompt: str, why: str) -> RunResult:
     context.journal.live("error", why)
     context.journal.live("done", str(Status.ERROR))
-    return _result(context, _Verdict(status=Status.ERROR, reason="store"), system_prompt)
+    result = _result(context, _Verdict(status=Status.ERROR, reason="store"), system_prompt)
+    context.trace.end(result, why)
+    return result
 
 
 async def _last_steps(context: RunContext, end: EndRun, judge: Judge | None) -> _Verdict:
@@ -129,20 +132,21 @@ async def _judged(context: RunContext, text: str, judge: Judge | None) -> _Verdi
 def _result(context: RunContext, verdict: _Verdict, system_prompt: str) -> RunResult:
     spent = context.spending
     artifacts = context.build.artifacts
+    shown = context.journal.redactor
     return RunResult(
         run_id=context.run.run_id,
         session_id=context.run.session_id,
         status=verdict.status,
-        reason=verdict.reason,
-        final_text=verdict.final_text,
+        reason=shown.text(verdict.reason),
+        final_text=shown.text(verdict.final_text),
         steps=context.journal.steps,
         tokens=spent.tokens,
         cost=spent.cost,
         duration_ms=round(context.clock.now() * 1000),
         data_bytes_carried=spent.data_bytes_carried,
-        system_prompt=system_prompt,
+        system_prompt=shown.text(system_prompt),
         artifacts=artifacts.location if artifacts else None,
-        checks=verdict.checks,
+        checks=tuple(shown.json(check) for check in verdict.checks),
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agentloop.context.reply import StreamFilter
-from agentloop.llm.base import Message, ModelReply, ModelRequest
+from agentloop.guard.redact import Redactor
+from agentloop.llm.base import Image, Message, ModelReply, ModelRequest, Text
 from agentloop.run.context import RunContext
 
 __all__ = ["ask"]
@@ -14,17 +16,43 @@ __all__ = ["ask"]
 async def ask(
     context: RunContext, messages: Sequence[Message], *, model: str, max_tokens: int | None, streams: bool
 ) -> ModelReply:
-    """The reply. With `streams` its answer text is delivered live, code never; `model` "" is the client's own."""
-    request = ModelRequest(messages=messages, model=context.session.model or model, max_tokens=max_tokens)
-    if not streams:
-        return await context.llm.complete(request)
-    stream = StreamFilter()
+    """The reply. With `streams` its answer text is delivered live, code never; `model` "" is the client's own.
+
+    The model reads what is kept: its messages are redacted like the steps and events.
+    """
+    shown = _redacted(messages, context.journal.redactor)
+    request = ModelRequest(messages=shown, model=context.session.model or model, max_tokens=max_tokens)
+    with context.trace.model_call(request, provider=context.llm.name) as call:
+        reply = await (_streamed(context, request) if streams else context.llm.complete(request))
+        call.replied(reply)
+    return reply
+
+
+async def _streamed(context: RunContext, request: ModelRequest) -> ModelReply:
+    stream, redacted = StreamFilter(), context.journal.redactor.stream()
+
+    def show(text: str) -> None:
+        if text:
+            context.journal.live("response_chunk", text)
 
     def on_chunk(chunk: str) -> None:
         for text in stream.feed(chunk):
-            context.journal.live("response_chunk", text)
+            show(redacted.feed(text))
 
     reply = await context.llm.complete(request, on_chunk=on_chunk)
     for text in stream.finish(reply.finish_reason):
-        context.journal.live("response_chunk", text)
+        show(redacted.feed(text))
+    show(redacted.finish())
     return reply
+
+
+def _redacted(messages: Sequence[Message], redactor: Redactor) -> Sequence[Message]:
+    if not redactor:
+        return messages
+    return [replace(message, content=_content(message.content, redactor)) for message in messages]
+
+
+def _content(content: str | tuple[Text | Image, ...], redactor: Redactor) -> str | tuple[Text | Image, ...]:
+    if isinstance(content, str):
+        return redactor.text(content)
+    return tuple(Text(redactor.text(part.text)) if isinstance(part, Text) else part for part in content)

@@ -6,6 +6,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agentloop.clock import Clock, utc_now, utc_text
 from agentloop.guard.grants import Answer, Grant, OnAsk, Question, QuestionKind
@@ -21,6 +22,7 @@ EXPIRY_S = 600.0
 class Questions:
     """Asks on behalf of one run: a row in the store first, then `on_ask`, with the run's clock stopped.
 
+    What is asked and kept is redacted; the answer reaches its asker as it was given.
     An approval with a `grant` is kept for the session and not asked again; a refusal holds for this
     run. Without `on_ask` nobody is there, and the answer is no.
     """
@@ -40,18 +42,21 @@ class Questions:
         self, message: str, *, kind: QuestionKind = "confirm", options: Sequence[str] = (), grant: Grant | None = None
     ) -> Answer:
         """The answer; False when refused, expired or unanswerable."""
+        shown = self._journal.redactor
+        if grant is not None:
+            grant = replace(grant, subject=shown.text(grant.subject))
         if grant is not None and await self._granted(grant):
             return True
         if grant is not None and (grant.kind, grant.subject) in self._refused:
             return False
-        question = self._question(message, kind, tuple(options), grant)
+        question = self._question(shown.text(message), kind, tuple(map(shown.text, options)), grant)
         await self._store.add_question(question)
         await self._journal.emit("ask", content=message, args={"id": question.id, "kind": kind, "options": [*options]})
         given = await self._answer(question)
-        await self._store.answer_question(question.id, given)
+        await self._store.answer_question(question.id, shown.json(given))
         await self._journal.emit("ask_result", content=message, args={"id": question.id, "answer": given})
         await self._remember(grant, given)
-        return given
+        return dict(zip(question.options, options, strict=True)).get(given, given) if isinstance(given, str) else given
 
     async def _granted(self, grant: Grant) -> bool:
         known = await self._store.grants(self._session_id)
