@@ -24,7 +24,7 @@ from agentloop.sandbox.values import encode, readable, strict, too_deep
 __all__ = ["Ending", "RangeError", "Turn"]
 
 _FRAME: Final = re.compile(r"<input>:(\d+)(?::(\d+))?")
-_SOFT_MARGIN_S: Final = 0.25
+_SOFT_MARGIN_S: Final = 1.0
 _CLEANUP_S: Final = 5.0
 _MOST_WARNINGS: Final = 32
 _LONGEST_TEXT: Final = 8_000
@@ -122,11 +122,12 @@ class Turn:
             await asyncio.wait(tasks, timeout=_CLEANUP_S)
 
     def _finish(self, ending: Ending) -> None:
+        if self._ended.done():
+            return
+        self._ended.set_result(ending)
         # Killed here and not later: nothing of the script may run on behind its ending.
         if not ending.keep:
             self._child.kill()
-        if not self._ended.done():
-            self._ended.set_result(ending)
 
     def _on_lost(self, reason: str) -> None:
         self._finish(_broken("SandboxDied", f"the script's process is gone: {reason}", "died"))
