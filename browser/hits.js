@@ -43,10 +43,13 @@ function findPoint(view, boxes, owns) {
   return null;
 }
 
+const NAMED_LEVELS = 3; // further up an id names the page rather than what covers
+
 // A few words for a person: what covers the thing they meant.
 function describe(element) {
   if (!element) return "nothing that can be clicked";
-  const named = [...[element], ...ancestorsOf(element)].find((up) => up.id || up.getAttribute("aria-label")) || element;
+  const near = [element, ...ancestorsOf(element)].slice(0, NAMED_LEVELS);
+  const named = near.find((up) => up.id || up.getAttribute("aria-label")) || element;
   const which = named.id ? `#${named.id}` : classOf(named) ? `.${classOf(named).trim().split(/\s+/)[0]}` : "";
   const text = clean(named.getAttribute("aria-label")) || clean(contentText(named, null));
   return cut(clean(`${named.localName}${which}`), 60) + (text ? ` "${cut(text, 40)}"` : "");

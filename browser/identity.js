@@ -8,9 +8,8 @@ let lastKey = 0;
 
 function keyOf(element) {
   let key = keys.get(element);
-  if (!key) {
-    keys.set(element, (key = String(++lastKey)));
-  }
+  // Not only a count: a key of the document before must not fit an element of this one.
+  if (!key) keys.set(element, (key = `${token.slice(0, 6)}.${++lastKey}`));
   if (!entries.has(key)) entries.set(key, { element, signature: null });
   return key;
 }

@@ -90,6 +90,19 @@ async def test_a_frame_that_is_loaded_again_has_new_numbers(
     await driver.eval("void (f.srcdoc = '<button>Again</button>')")
     listing = await eventually(marks.list, lambda listing: "Again" in by_name(listing))
     assert by_name(listing) == {"Top": 1, "Again": 4, "End": 3}
+    with pytest.raises(TargetError, match='mark 2 "In" is gone'):
+        await marks.aim(marks.get(2))
+
+
+async def test_a_sandboxed_frame_that_is_loaded_again_does_not_answer_for_its_old_elements(
+    driver: PlaywrightDriver, marks: Marks, pages: PageServer
+) -> None:
+    frame = "<iframe id=f sandbox=allow-scripts srcdoc='<button>In</button>'></iframe>"
+    await opened(driver, marks, pages, frame)
+    await driver.eval("void (f.srcdoc = '<button>Again</button>')")
+    await eventually(marks.list, lambda listing: "Again" in by_name(listing))
+    with pytest.raises(TargetError, match='mark 1 "In" is gone'):
+        await marks.aim(marks.get(1))
 
 
 async def test_filters_choose_and_never_renumber(driver: PlaywrightDriver, marks: Marks, pages: PageServer) -> None:
@@ -186,6 +199,38 @@ async def test_a_selector_is_found_in_any_frame_and_open_root(
     assert (missing.value.reason, hidden.value.reason) == ("missing", "hidden")
     with pytest.raises(InvalidInput, match="is not a CSS selector"):
         await marks.aim_selector("#")
+
+
+SHADOWS = {
+    "three roots deep": "nest(document.body, 3)",
+    "a root in a frame": "nest(document.body.appendChild(document.createElement('iframe')).contentDocument.body, 1)",
+}
+NEST = (
+    "<script>function nest(parent, depth) { const host = parent.ownerDocument.createElement('div'); "
+    "parent.append(host); const root = host.attachShadow({mode: 'open'}); if (depth > 1) { const inner = document.createElement('p'); "
+    "root.append(inner); nest(inner, depth - 1) } else root.innerHTML = '<button>Sh</button>'; "
+    "root.querySelector('button')?.addEventListener('click', () => hit(1)) }; "
+)
+
+
+@pytest.mark.parametrize("build", SHADOWS.values(), ids=SHADOWS)
+async def test_shadow_roots_in_each_other_and_in_frames(
+    build: str, driver: PlaywrightDriver, marks: Marks, pages: PageServer
+) -> None:
+    listing = await opened(driver, marks, pages, f"{NEST}{build}</script>")
+    aim = await marks.aim(named(listing, "Sh"))
+    await driver.pointer_click(aim.x, aim.y)
+    assert await eventually(lambda: driver.eval("seen"), "1".__eq__) == "1"
+
+
+async def test_of_a_carousel_only_the_slide_in_sight_is_listed(
+    driver: PlaywrightDriver, marks: Marks, pages: PageServer
+) -> None:
+    slide = "<div {0} style='flex:0 0 300px'><button>Slide {1}</button></div>"
+    slides = slide.format("inert", 3) + slide.format("", 1) + slide.format("", 2) + slide.format("inert", 1)
+    strip = f"<div style='display:flex;margin-left:-300px'>{slides}</div>"
+    body = f"<div style='width:300px;overflow:hidden;display:flex'>{strip}</div>"
+    assert by_name(await opened(driver, marks, pages, body)) == {"Slide 1": 1}
 
 
 # Pages that fight --------------------------------------------------------------------------------------
