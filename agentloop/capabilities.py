@@ -29,7 +29,8 @@ class BuildContext:
     """What a capability may use of the run it is built for; everything else it closes over.
 
     `llm` is metered: what it spends counts for the run. `http` is the guarded client once a pack
-    needs one. `ask` pauses `clock` while a question is open. `enabled` None means all.
+    needs one. `ask` pauses `clock` while a question is open. `enabled` None means all. `state` is what a pack
+    saved last in this session; `resumed` tells that this same run was begun by another process.
     """
 
     run_id: str = ""
@@ -49,6 +50,7 @@ class BuildContext:
     allow: Sequence[str] | None = None
     start_url: str | None = None
     state: bytes | None = None
+    resumed: bool = False
     settings: Mapping[str, Json] = field(default_factory=dict)
 
 

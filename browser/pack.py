@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,6 +14,7 @@ from agentloop.browser.browser import LOOK_CHARS, Browser
 from agentloop.browser.declarations import abilities_of, declared, help_texts, taught, taught_verbs, verbs
 from agentloop.browser.face import VERBS, Prepared, as_json
 from agentloop.browser.forms import Arguments
+from agentloop.browser.keeping import Kept, keep
 from agentloop.browser.observation import Watcher
 from agentloop.browser.receipts import event_args, event_line
 from agentloop.browser.vision import LLMVision
@@ -24,6 +26,7 @@ from agentloop.errors import (
     DriverError,
     EndRun,
     PolicyDenied,
+    Refused,
     RequestRefused,
 )
 from agentloop.guard.grants import Grant
@@ -93,8 +96,9 @@ def browser_capability(
     lease = _Lease(source)
 
     async def build(context: BuildContext) -> Sequence[Pack]:
+        kept = Kept.from_bytes(context.state)
         async with AsyncExitStack() as stack:
-            driver = await _opened(stack, lease.driver(context))
+            driver = await _opened(stack, lease.driver(replace(context, state=kept.storage)))
             browser = Browser(
                 driver,
                 vision=_metered(vision, context),
@@ -104,9 +108,9 @@ def browser_capability(
                 hints=not observe,
                 folder=context.workspace,
             )
-            await _open_start(browser, context)
+            await _open_first(browser, context, kept)
             pack = browser_pack(browser, context, globals=globals, observe=observe, look_chars=look_chars)
-            return [replace(pack, aclose=stack.pop_all().aclose)]
+            return [replace(pack, save=partial(keep, browser, driver), aclose=stack.pop_all().aclose)]
         raise AssertionError("an exit stack swallows nothing")
 
     return Capability(name="browser", description="Drives a web page.", build=build, required=True)
@@ -125,6 +129,20 @@ def _metered(vision: Vision | None, context: BuildContext) -> Vision | None:
     if isinstance(vision, LLMVision) and context.llm is not None:
         return vision.using(context.llm)
     return vision
+
+
+async def _open_first(browser: Browser, context: BuildContext, kept: Kept) -> None:
+    if not context.resumed or not kept.url:
+        await _open_start(browser, context)
+        return
+    try:
+        await browser.goto(kept.url)
+    except BrowserLost as error:
+        raise EndRun(Status.BROWSER_LOST, "", str(error)) from None
+    except (DriverError, Refused) as error:
+        # Where the page was may not be there any more; the model sees what is, and finds its way.
+        await context.emit("warning", content=f"the page of before could not be opened again: {error}")
+    browser.take_receipts()
 
 
 async def _open_start(browser: Browser, context: BuildContext) -> None:

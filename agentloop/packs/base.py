@@ -50,8 +50,9 @@ class Pack:
     `primitives` maps dotted JS names ("fetch", "browser.click") to primitives; `modules` maps names
     for `require` to CommonJS source; `help` maps JS names to help text; `declarations` is the text
     of a `.d.ts` file and goes into the system prompt ("" = nothing). `observe` is awaited before
-    each model call; `receipts` is taken once after each script: lines about what its calls did; `aclose`
-    is awaited once, when the run ends.
+    each model call; `receipts` is taken once after each script: lines about what its calls did. `save`
+    is awaited after each turn: bytes with which another process can go on (a secret; the next build gets
+    them as `BuildContext.state`; one pack of a run may have it). `aclose` is awaited once, when the run ends.
     """
 
     name: str
@@ -63,4 +64,5 @@ class Pack:
     modules: Mapping[str, str] = field(default_factory=_no_text)
     observe: Callable[[], Awaitable[Observation | None]] | None = None
     receipts: Callable[[], tuple[str, ...]] | None = None
+    save: Callable[[], Awaitable[bytes | None]] | None = None
     aclose: Callable[[], Awaitable[None]] | None = None
