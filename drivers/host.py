@@ -8,6 +8,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
@@ -15,6 +16,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from agentloop.drivers.download_shelf import DownloadShelf
 from agentloop.drivers.faults import first_line
+from agentloop.drivers.guarded import check_guarded
 from agentloop.drivers.locate import BrowserBinary, find_browser
 from agentloop.drivers.playwright_driver import PlaywrightDriver
 from agentloop.drivers.processes import end_processes_with
@@ -24,7 +26,7 @@ from agentloop.guard.network.base import OwnPorts
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.proxy import FilteringProxy, RefusingProxy
 
-__all__ = ["BrowserHost", "BrowserSandbox", "one_session"]
+__all__ = ["BrowserHost", "BrowserSandbox", "LaunchOptions", "one_session"]
 
 BrowserSandbox = Literal["auto", "on", "off"]
 
@@ -38,8 +40,24 @@ _ARGS = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class LaunchOptions:
+    """How a host gets its browser: it starts `binary`, or connects to the one at `cdp_url`."""
+
+    binary: BrowserBinary | None
+    sandboxed: bool
+    headless: bool
+    slow_mo_ms: float
+    cdp_url: str | None = None
+    unguarded: bool = False
+
+
 class BrowserHost:
-    """A running browser in which sessions are opened; made by `BrowserHost.launch()`."""
+    """A running browser in which sessions are opened; made by `BrowserHost.launch()`.
+
+    `binary` is what was started, None for a browser that was connected to. `sandboxed` tells whether
+    it has been started with Chromium's sandbox; of another's browser that is not known.
+    """
 
     def __init__(
         self,
@@ -47,17 +65,13 @@ class BrowserHost:
         nowhere: RefusingProxy,
         *,
         own_ports: OwnPorts,
-        binary: BrowserBinary,
-        sandboxed: bool,
-        headless: bool,
-        slow_mo_ms: float,
+        options: LaunchOptions,
     ) -> None:
         self.own_ports = own_ports
-        self.binary = binary
-        self.sandboxed = sandboxed
+        self.binary = options.binary
+        self.sandboxed = options.sandboxed
         self.version = ""
-        self._headless = headless
-        self._slow_mo_ms = slow_mo_ms
+        self._options = options
         self._playwright = playwright
         self._nowhere = nowhere
         self._browser: Browser | None = None
@@ -75,30 +89,31 @@ class BrowserHost:
         browser_sandbox: BrowserSandbox = "auto",
         slow_mo_ms: float = 0,
         executable: str | None = None,
+        cdp_url: str | None = None,
+        dangerously_unguarded: bool = False,
         own_ports: OwnPorts | None = None,
     ) -> AsyncIterator[BrowserHost]:
         """Starts a browser for the block; it is closed at the end, within 5 s.
 
-        `browser_sandbox`: "auto" is on, and off for root, for whom Chromium has none. `own_ports` are those of
-        this process that pages must never reach. The browser itself is behind a proxy that refuses all:
-        only sessions reach anything. Raises `BrowserNotFound`
-        when there is no browser or it cannot have the sandbox that was asked for, `DriverTimeout` after 30 s.
+        The browser itself is behind a proxy that refuses all: only sessions reach anything. `own_ports` are those
+        of this process that pages must never reach. `browser_sandbox`: "auto" is on, and off for root, for whom
+        Chromium has none. `cdp_url` connects to a running browser instead; it is refused when its contexts do
+        not go through our proxy, unless `dangerously_unguarded`. Raises `BrowserNotFound` when there is no
+        browser or it cannot have the sandbox that was asked for, `DriverTimeout` after 30 s.
         """
-        binary = _binary(executable, headed=not headless)
-        sandboxed = _wants_sandbox(browser_sandbox)
+        options = LaunchOptions(
+            binary=None if cdp_url else _binary(executable, headed=not headless),
+            sandboxed=_wants_sandbox(browser_sandbox) and not cdp_url,
+            headless=headless,
+            slow_mo_ms=slow_mo_ms,
+            cdp_url=cdp_url,
+            unguarded=dangerously_unguarded,
+        )
         ports = OwnPorts() if own_ports is None else own_ports
         async with AsyncExitStack() as stack:
             playwright = await _started(stack)
             nowhere = await stack.enter_async_context(RefusingProxy(own_ports=ports))
-            host = cls(
-                playwright,
-                nowhere,
-                own_ports=ports,
-                binary=binary,
-                sandboxed=sandboxed,
-                headless=headless,
-                slow_mo_ms=slow_mo_ms,
-            )
+            host = cls(playwright, nowhere, own_ports=ports, options=options)
             stack.push_async_callback(host.close)
             await host.browser()
             yield host
@@ -176,23 +191,40 @@ class BrowserHost:
             raise BrowserLost(f"the browser opened no context: {first_line(error)}") from None
 
     async def _start(self) -> Browser:
+        options = self._options
         try:
             async with asyncio.timeout(_OPEN_S):
-                return await self._playwright.chromium.launch(
-                    executable_path=self.binary.path,
-                    headless=self._headless,
-                    chromium_sandbox=self.sandboxed,
-                    slow_mo=self._slow_mo_ms,
-                    proxy={"server": self._nowhere.url},
-                    args=[*_ARGS, self._tag],
-                    handle_sigint=False,
-                    handle_sigterm=False,
-                    handle_sighup=False,
-                )
+                if options.cdp_url is not None:
+                    return await self._connect(options.cdp_url)
+                return await self._launch()
         except TimeoutError:
-            raise DriverTimeout(f"{self.binary.path} did not start within {_OPEN_S:g} s") from None
+            raise DriverTimeout(f"the browser did not start within {_OPEN_S:g} s") from None
         except PlaywrightError as error:
-            raise _launch_error(error, self.binary) from None
+            raise _launch_error(error, options) from None
+
+    async def _connect(self, url: str) -> Browser:
+        browser = await self._playwright.chromium.connect_over_cdp(url, slow_mo=self._options.slow_mo_ms)
+        try:
+            if not self._options.unguarded:
+                await check_guarded(browser)
+        except BaseException:
+            await browser.close()
+            raise
+        return browser
+
+    async def _launch(self) -> Browser:
+        options = self._options
+        return await self._playwright.chromium.launch(
+            executable_path=options.binary.path if options.binary else None,
+            headless=options.headless,
+            chromium_sandbox=options.sandboxed,
+            slow_mo=options.slow_mo_ms,
+            proxy={"server": self._nowhere.url},
+            args=[*_ARGS, self._tag],
+            handle_sigint=False,
+            handle_sigterm=False,
+            handle_sighup=False,
+        )
 
 
 @asynccontextmanager
@@ -253,18 +285,21 @@ def _wants_sandbox(choice: str) -> bool:
     return choice == "on"
 
 
-def _launch_error(error: PlaywrightError, binary: BrowserBinary) -> DriverError:
+def _launch_error(error: PlaywrightError, options: LaunchOptions) -> DriverError:
     text = str(error)
+    if options.binary is None:
+        return BrowserNotFound(f"no browser answers at {options.cdp_url}: {first_line(error)}")
+    path = options.binary.path
     if any(words in text for words in _NO_SANDBOX):
         return BrowserNotFound(
-            f"{binary.path} has no sandbox here. Three ways on: run as an ordinary user on a system with user "
+            f"{path} has no sandbox here. Three ways on: run as an ordinary user on a system with user "
             "namespaces switched on; in a container, use the seccomp profile that ships with agentloop; or, where the "
             "pages are trusted, give --browser-sandbox off."
         )
     if "Missing X server" in text or "$DISPLAY" in text:
-        return BrowserNotFound(f"{binary.path} has no display to show windows on. Leave --headed out or use xvfb-run.")
+        return BrowserNotFound(f"{path} has no display to show windows on. Leave --headed out or use xvfb-run.")
     lines = [line for line in text.splitlines() if line.strip()]
-    return BrowserNotFound(f"{binary.path} did not start: {' '.join(lines[:3])[:400]}")
+    return BrowserNotFound(f"{path} did not start: {' '.join(lines[:3])[:400]}")
 
 
 async def _opened(driver: PlaywrightDriver) -> None:

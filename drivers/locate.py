@@ -14,9 +14,9 @@ from typing import Literal
 
 from agentloop.errors import BrowserNotFound
 
-__all__ = ["SYSTEM_FOLDERS", "BrowserBinary", "find_browser", "search"]
+__all__ = ["SYSTEM_FOLDERS", "BrowserBinary", "BrowserKind", "find_browser", "search"]
 
-Kind = Literal["headless-shell", "chromium"]
+BrowserKind = Literal["headless-shell", "chromium"]
 
 _VARIABLE = "AGENTLOOP_CHROMIUM"
 _SHELL_NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
@@ -35,7 +35,7 @@ class BrowserBinary:
     """An executable Chromium. A headless shell is smaller and faster and cannot show windows."""
 
     path: str
-    kind: Kind
+    kind: BrowserKind
 
 
 def find_browser(*, headed: bool = False, environ: Mapping[str, str] | None = None) -> BrowserBinary:
@@ -73,7 +73,7 @@ def _chosen(path: str, *, headed: bool) -> BrowserBinary:
     return BrowserBinary(path=str(place), kind=kind)
 
 
-def _kind_of(place: Path) -> Kind:
+def _kind_of(place: Path) -> BrowserKind:
     return "headless-shell" if "headless" in place.name else "chromium"
 
 
@@ -81,7 +81,7 @@ def _runs(place: Path) -> bool:
     return place.is_file() and os.access(place, os.X_OK)
 
 
-def _places(env: Mapping[str, str], *, headed: bool, folders: Sequence[str]) -> Iterator[tuple[Path, Kind]]:
+def _places(env: Mapping[str, str], *, headed: bool, folders: Sequence[str]) -> Iterator[tuple[Path, BrowserKind]]:
     if not headed:
         yield from ((place, "headless-shell") for place in _managed(env, "chromium-headless-shell"))
     yield from ((place, "chromium") for place in _managed(env, "chromium"))

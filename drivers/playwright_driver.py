@@ -23,7 +23,6 @@ from agentloop.browser.base import (
     Tab,
     Watched,
 )
-from agentloop.browser.keys import KEY_EXAMPLES, chord
 from agentloop.browser.settle import SettleLimits
 from agentloop.drivers.act_watch import ActWatch, as_tab
 from agentloop.drivers.address import checked_address
@@ -35,8 +34,10 @@ from agentloop.drivers.navigation import goto
 from agentloop.drivers.page_keeper import PageKeeper
 from agentloop.drivers.page_session import PageSession
 from agentloop.drivers.picture import take_picture
+from agentloop.drivers.pressing import held_keys, key_name, pressed_key
 from agentloop.drivers.refusals import Refusals
 from agentloop.drivers.tab_set import TabSet
+from agentloop.drivers.trace import Trace
 from agentloop.drivers.typing import insert_text, send_keys
 from agentloop.errors import InvalidInput, RequestRefused, TargetError, WorldError
 from agentloop.guard.network.guard import Boundary
@@ -54,7 +55,6 @@ _OPEN_S = 30.0
 _CLOSE_S = 5.0
 _MARGIN_S = 0.3
 _DRAG_STEPS = 10
-_CONTROLS = {"\r": "Enter", "\n": "Enter", "\t": "Tab", "\b": "Backspace", "\x1b": "Escape", "\x7f": "Delete"}
 
 
 class PlaywrightDriver:
@@ -86,7 +86,7 @@ class PlaywrightDriver:
             refusals=refusals,
             limits=limits or SettleLimits(),
         )
-        self._recording: str | None = None
+        self._trace = Trace(context)
         self._closed = False
 
     @classmethod
@@ -188,13 +188,10 @@ class PlaywrightDriver:
 
     async def key_event(self, text: str) -> None:
         """Presses a named key or types `text` into whatever has the focus."""
-        name = _CONTROLS.get(text) or chord(text)
+        name = pressed_key(text)
         async with self.watch(), self._keeper.page("key_event", _ACT_S) as session:
-            # "left" is a word to type, "ArrowLeft" and "ctrl+a" are keys.
-            if name is not None and (name == text or text in _CONTROLS or "+" in text):
-                await session.page.keyboard.press(name)
-            else:
-                await session.page.keyboard.type(text)
+            keyboard = session.page.keyboard
+            await (keyboard.press(name) if name is not None else keyboard.type(text))
 
     async def screenshot(self) -> bytes:
         """The viewport as PNG."""
@@ -223,8 +220,8 @@ class PlaywrightDriver:
         self, x: float, y: float, *, button: MouseButton = "left", count: int = 1, modifiers: Sequence[str] = ()
     ) -> None:
         """Moves to the point and clicks there with trusted input."""
-        held = [_key(name) for name in modifiers]
-        async with self._keeper.page(f"click at {x:g}, {y:g}", _ACT_S) as session, _held(session, held):
+        held = [key_name(name) for name in modifiers]
+        async with self._keeper.page(f"click at {x:g}, {y:g}", _ACT_S) as session, held_keys(session.page, held):
             await session.page.mouse.click(x, y, button=button, click_count=count)
 
     async def pointer_move(self, x: float, y: float) -> None:
@@ -253,7 +250,7 @@ class PlaywrightDriver:
 
     async def press(self, keys: str) -> None:
         """Presses one chord in whatever has the focus."""
-        name = _key(keys)
+        name = key_name(keys)
         async with self._keeper.page(f"press {keys}", _ACT_S) as session:
             await session.page.keyboard.press(name)
 
@@ -357,21 +354,13 @@ class PlaywrightDriver:
         """Begins a Playwright trace, the only recording there is so far."""
         if not trace:
             raise InvalidInput("this driver records traces only: start_recording(folder, trace=True)")
-        if self._recording is not None:
-            raise InvalidInput("a recording is on already; stop_recording() first")
         async with self._keeper.page("start of the trace", _STATE_S):
-            await self._context.tracing.start(screenshots=True, snapshots=True)
-        self._recording = folder
+            await self._trace.start(folder)
 
     async def stop_recording(self) -> tuple[str, ...]:
         """Ends it and returns the path of the trace."""
-        if self._recording is None:
-            return ()
-        path = str(Path(self._recording) / "trace.zip")
-        self._recording = None
         async with self._keeper.page("end of the trace", _OPEN_S):
-            await self._context.tracing.stop(path=path)
-        return (path,)
+            return await self._trace.stop()
 
     # inside ------------------------------------------------------------------------------------------
 
@@ -397,24 +386,3 @@ class PlaywrightDriver:
                 f"there is no tab {tab!r}; open are {', '.join(each.tab for each in self._tabs.sessions)}"
             )
         return session
-
-
-def _key(keys: str) -> str:
-    name = _CONTROLS.get(keys) or chord(keys)
-    if name is None:
-        raise InvalidInput(f"{keys!r} is no key; keys are {KEY_EXAMPLES}")
-    return name
-
-
-@asynccontextmanager
-async def _held(session: PageSession, modifiers: Sequence[str]) -> AsyncIterator[None]:
-    keyboard = session.page.keyboard
-    pressed: list[str] = []
-    try:
-        for name in modifiers:
-            await keyboard.down(name)
-            pressed.append(name)
-        yield
-    finally:
-        for name in reversed(pressed):
-            await keyboard.up(name)

@@ -15,7 +15,7 @@ from agentloop.records import Json
 
 __all__ = ["BlockingDriver", "SyncDriver", "serve"]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _NAVIGATE_S = 35.0
 _WAIT_S = 35.0
@@ -40,7 +40,7 @@ class BlockingDriver(Protocol):
 
 
 class _Executor(Protocol):
-    def submit(self, work: Callable[..., T], /, *args: Any) -> Future[T]: ...
+    def submit(self, work: Callable[..., _T], /, *args: Any) -> Future[_T]: ...
 
 
 class SyncDriver:
@@ -132,7 +132,7 @@ class SyncDriver:
     async def _call(self, name: str, seconds: float, *args: object) -> object:
         return await self._run(name, seconds, getattr(self._driver, name), *args)
 
-    async def _run(self, name: str, seconds: float, work: Callable[..., T], *args: object) -> T:
+    async def _run(self, name: str, seconds: float, work: Callable[..., _T], *args: object) -> _T:
         if self._executor is None:
             raise Closed("the driver is closed")
         if self._running is not None and not self._running.done():
@@ -168,8 +168,8 @@ class _CallingThread:
     def __init__(self) -> None:
         self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue()
 
-    def submit(self, work: Callable[..., T], /, *args: Any) -> Future[T]:
-        future: Future[T] = Future()
+    def submit(self, work: Callable[..., _T], /, *args: Any) -> Future[_T]:
+        future: Future[_T] = Future()
 
         def do() -> None:
             if not future.set_running_or_notify_cancel():
@@ -191,16 +191,16 @@ class _CallingThread:
             do()
 
 
-def serve(driver: BlockingDriver, work: Callable[[Driver], Awaitable[T]]) -> T:
+def serve(driver: BlockingDriver, work: Callable[[Driver], Awaitable[_T]]) -> _T:
     """Runs `work(driver)` in an event loop of another thread while this thread makes the driver's calls.
 
     For blocking objects that belong to the calling thread, such as the `page` of a synchronous test. Returns
     what `work` returns, raises what it raises.
     """
     calling = _CallingThread()
-    outcome: Future[T] = Future()
+    outcome: Future[_T] = Future()
 
-    async def run() -> T:
+    async def run() -> _T:
         return await work(_Served(driver, calling))
 
     def loop() -> None:

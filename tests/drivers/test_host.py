@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from agentloop.drivers import BrowserHost, PlaywrightDriver
+from agentloop.drivers import BrowserHost, PlaywrightDriver, find_browser
 from agentloop.errors import BrowserNotFound, Closed, InvalidInput, NavigationError, RequestRefused
 from tests.drivers.pages import Pages
 
@@ -34,7 +37,7 @@ READ = """new Promise(done => {
 
 async def test_the_host_says_what_it_runs(host: BrowserHost) -> None:
     assert host.version.split(".")[0].isdigit()
-    assert host.binary.path
+    assert host.binary is not None and host.binary.path
     assert host.sandboxed == (os.geteuid() != 0)
 
 
@@ -164,6 +167,38 @@ async def test_a_browser_that_does_not_start_is_told() -> None:
             pass
     with pytest.raises(InvalidInput):
         async with BrowserHost.launch(browser_sandbox="maybe"):  # type: ignore[arg-type]
+            pass
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[str]:
+    """The debugging address of a browser that somebody else has started."""
+    browser = await asyncio.create_subprocess_exec(
+        *(find_browser().path, "--headless", "--no-sandbox", "--remote-debugging-port=0"),
+        f"--user-data-dir={tmp_path / 'profile'}",
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert browser.stderr is not None
+    async with asyncio.timeout(30):
+        while b"DevTools listening on" not in (line := await browser.stderr.readline()):
+            assert line, "the browser ended"
+    yield line.decode().split()[-1]
+    browser.kill()
+    await browser.communicate()
+
+
+async def test_a_running_browser_is_held_to_the_boundary(running: str, pages: Pages) -> None:
+    async with BrowserHost.launch(cdp_url=running) as host, host.driver(allow=[pages.origin]) as driver:
+        assert host.binary is None
+        await driver.navigate(pages.url("<p id=t>x"))
+        assert await driver.text("#t") == "x"
+        with pytest.raises(RequestRefused):
+            await driver.navigate("http://127.0.0.2:2/")
+
+
+async def test_an_address_without_a_browser() -> None:
+    with pytest.raises(BrowserNotFound, match="no browser answers"):
+        async with BrowserHost.launch(cdp_url="http://127.0.0.1:2"):
             pass
 
 

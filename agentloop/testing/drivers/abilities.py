@@ -29,7 +29,7 @@ from agentloop.testing.drivers.site import ContractSite
 
 __all__ = ["AbilityContract", "png_size"]
 
-A = TypeVar("A")
+_A = TypeVar("_A")
 
 _ADDRESS = PageScript("contract-address", "(argument) => [location.pathname, argument]")
 _COUNTER = PageScript("contract-counter", "() => (globalThis.counter = (globalThis.counter ?? 0) + 1)")
@@ -43,7 +43,7 @@ def png_size(picture: bytes) -> tuple[int, int]:
     return width, height
 
 
-def _having(driver: Driver, ability: type[A]) -> A:
+def _having(driver: Driver, ability: type[_A]) -> _A:
     if not isinstance(driver, ability):
         pytest.skip(f"needs ability {ability.__name__}")
     return driver
