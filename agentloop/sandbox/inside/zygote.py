@@ -105,12 +105,19 @@ def _live(sock: socket.socket, prepared: Child | EngineError) -> None:
     code = 1
     try:
         if isinstance(prepared, EngineError):
-            sock.sendall(b"-")
-            Wire(sock).send(READY, json.dumps({"error": str(prepared)}).encode())
+            _explain(sock, prepared)
         else:
             prepared.serve(sock)
-        code = 0
     except (EOFError, OSError):  # the host has closed the socket
         code = 0
     finally:
         os._exit(code)
+
+
+def _explain(sock: socket.socket, error: EngineError) -> None:
+    wire = Wire(sock)
+    sock.sendall(b"-")
+    # Read first: a socket that is closed with something unread takes its own last words along.
+    wire.receive()
+    wire.send(READY, json.dumps({"error": str(error)}).encode())
+    wire.receive()
