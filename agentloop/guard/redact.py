@@ -31,7 +31,7 @@ _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 class Redactor:
     """Replaces secret values by placeholders; without pairs it passes everything through.
 
-    A value is found as it is, stripped of spaces around it, JSON-, URL- or HTML-escaped (whole, in part, or one
+    A value is found as it is, its white space folded or stripped, JSON-, URL- or HTML-escaped (whole, in part, or one
     inside the other), and in base64 at all three alignments in both alphabets. Where finds overlap, all they cover
     becomes the placeholder of the longest value. Empty values are skipped; placeholders already there stay as they
     are, so redacting twice is redacting once. What it cannot see: a secret cut in two, reversed or encrypted.
@@ -212,11 +212,11 @@ class _Literal:
 
 
 class _Escaped:
-    """A text in which each character may stand in any of its escaped forms."""
+    """A text in which each character may stand in any of its escaped forms, and white space may be folded."""
 
     def __init__(self, text: str) -> None:
         characters = [_Written(character) for character in text]
-        self._pattern = re.compile("".join(character.pattern for character in characters))
+        self._pattern = re.compile("".join(map(_folding, re.findall(r"\s+|\S+", text))))
         self.longest: int = sum(character.longest for character in characters)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
@@ -252,6 +252,11 @@ class _Written:
         literal, *encoded = ways
         self.pattern = f"(?:{literal}|(?i:{'|'.join(encoded)}))"
         self.longest = max(2 * _NESTING, 2 * (_NESTING + 5), len(percent), 15)
+
+
+def _folding(part: str) -> str:
+    pattern = "".join(_Written(character).pattern for character in part)
+    return rf"(?:{pattern}|\s{{1,{len(part) + 1}}})" if part.isspace() else pattern
 
 
 def _is_plain(text: str) -> bool:

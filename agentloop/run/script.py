@@ -46,7 +46,7 @@ async def execute(
     context.spending.calls += outcome.calls
     context.trace.ran(duration_ms=outcome.duration_ms, failed=outcome.error is not None)
     outcome = _redacted(outcome, redactor)
-    receipts = context.receipts()
+    receipts = tuple(map(redactor.text, context.receipts()))
     text = feedback.result_text(
         outcome,
         receipts=receipts,

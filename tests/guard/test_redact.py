@@ -32,6 +32,8 @@ def small_hex(text: str) -> str:
 FORMS: tuple[Callable[[str], str], ...] = (
     str,
     str.strip,
+    lambda text: " ".join(text.split()),
+    lambda text: text.replace("\n", "\r\n"),
     repr,
     ascii,
     json.dumps,
