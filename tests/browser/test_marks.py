@@ -207,8 +207,9 @@ SHADOWS = {
 }
 NEST = (
     "<script>function nest(parent, depth) { const host = parent.ownerDocument.createElement('div'); "
-    "parent.append(host); const root = host.attachShadow({mode: 'open'}); if (depth > 1) { const inner = document.createElement('p'); "
-    "root.append(inner); nest(inner, depth - 1) } else root.innerHTML = '<button>Sh</button>'; "
+    "parent.append(host); const root = host.attachShadow({mode: 'open'}); if (depth > 1) { "
+    "const inner = document.createElement('p'); root.append(inner); nest(inner, depth - 1) } "
+    "else root.innerHTML = '<button>Sh</button>'; "
     "root.querySelector('button')?.addEventListener('click', () => hit(1)) }; "
 )
 
