@@ -15,7 +15,10 @@ from typing import Literal, Self
 from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import Capability
 from agentloop.context import feedback
+from agentloop.context.budget import ContextBudget
+from agentloop.context.compaction import Compactor
 from agentloop.context.digest import shape
+from agentloop.context.history import HISTORY_WINDOW
 from agentloop.context.prompt import system_prompt
 from agentloop.context.reply import Answer, Empty, Script, Truncated, parse_reply
 from agentloop.context.settings import LoopSettings
@@ -28,6 +31,7 @@ from agentloop.llm.base import LLM, Message, ModelReply
 from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, Usage
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
+from agentloop.run.economy import Economy
 from agentloop.run.ending import end_of, expected, finish
 from agentloop.run.model_call import ask
 from agentloop.run.opening import open_run
@@ -61,7 +65,13 @@ class RunHandle:
         self._context = context
         self._journal = context.journal
         self._spending = context.spending
-        self._said = Conversation(context.steps, run_id=context.run.run_id, window=loop.settings.history_window)
+        self._said = Conversation(
+            context.steps,
+            run_id=context.run.run_id,
+            window=loop.settings.steps_replayed,
+            request=context.request.message,
+        )
+        self._economy = Economy(context, loop.settings, model=loop.model or "")
         self._carry = context.carry
         self._shape = shape(context.carry)
         self._empties = 0
@@ -120,6 +130,7 @@ class RunHandle:
             "run_started", content=request.message, args={"url": request.url} if request.url else {}
         )
         await self._journal.step("user", request.message)
+        await self._economy.compact(self._said)
         self._said.add("user", request.message)
         built = await context.start(self._loop.builder)
         for warning in built.warnings:
@@ -137,15 +148,16 @@ class RunHandle:
             self._context,
             await self._messages(),
             model=self._loop.model or "",
-            max_tokens=None,
+            max_tokens=self._economy.max_tokens,
             streams=self._loop.settings.prompt.prose_answers,
         )
 
     async def _messages(self) -> list[Message]:
         now = [self._digest(), *await self._context.observe(), self._last_words()]
-        return self._said.messages(
+        draft = self._said.draft(
             self._loop.settings.prompt, system=self.system_prompt, tail="\n\n".join(filter(None, now))
         )
+        return await self._economy.fit(draft)
 
     def _digest(self) -> str:
         if self._shape:
@@ -227,7 +239,8 @@ class RunHandle:
 class Loop:
     """The engine: a model, a store and what scripts may call. Serves any number of runs, one per session at a time.
 
-    Give either `capabilities` or a `sandbox_builder`. `settings` replaces `limits` and `history_window`.
+    Give either `capabilities` or a `sandbox_builder`. `settings` replaces `limits`, `history_window`, `compactor`
+    and `context_budget`.
     """
 
     def __init__(
@@ -240,7 +253,9 @@ class Loop:
         policy: Policy | None = None,
         model: str | None = None,
         limits: RunLimits | None = None,
-        history_window: int = 80,
+        history_window: int = HISTORY_WINDOW,
+        compactor: Compactor | None = None,
+        context_budget: ContextBudget | None = None,
         settings: LoopSettings | None = None,
         on_ask: OnAsk | None = None,
         verify: Verify | None = None,
@@ -248,14 +263,19 @@ class Loop:
     ) -> None:
         if capabilities and sandbox_builder is not None:
             raise TypeError("give Loop either capabilities or a sandbox_builder, not both")
-        if settings is not None and limits is not None:
-            raise TypeError("settings carries its own limits: leave limits out")
+        if settings is not None and (limits or compactor or context_budget):
+            raise TypeError("settings carries limits, compactor and context_budget of its own: leave them out")
         self.llm = llm
         self.store = store
         self.builder: SandboxBuilder = sandbox_builder or CapabilityBuilder(capabilities)
         self.policy = policy or DefaultPolicy()
         self.model = model
-        self.settings = settings or LoopSettings(limits=limits or RunLimits(), history_window=history_window)
+        self.settings = settings or LoopSettings(
+            limits=limits or RunLimits(),
+            history_window=history_window,
+            compactor=compactor,
+            context_budget=context_budget,
+        )
         self.on_ask = on_ask
         self.verify = verify
         self.artifacts = artifacts

@@ -36,6 +36,9 @@ class JsonLines:
     async def last_steps(self, session_id: str, n: int) -> tuple[Step, ...]:
         return self._read(session_id)[-n if n > 0 else 0 :]
 
+    async def last_summaries(self, session_id: str, n: int) -> tuple[Step, ...]:
+        return tuple(step for step in self._read(session_id) if step.type == "summary")[-n if n > 0 else 0 :]
+
     async def delete_session(self, session_id: str) -> None:
         self._file(session_id).unlink(missing_ok=True)
 

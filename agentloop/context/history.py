@@ -11,12 +11,15 @@ from agentloop.context.checkpoint import Checkpoint, newest_checkpoint
 from agentloop.context.feedback import say
 from agentloop.records import Step, StepType
 
-__all__ = ["HISTORY_WINDOW", "Entry", "EntryKind", "rehydrate"]
+__all__ = ["HISTORY_WINDOW", "LOOK_BACK", "Entry", "EntryKind", "rehydrate"]
 
 EntryKind = Literal["user", "script", "result", "answer", "summary"]
 
 HISTORY_WINDOW = 80
 """Steps of earlier runs that a new run reads, counted from the newest checkpoint on."""
+
+LOOK_BACK = 4_000
+"""Steps behind the newest checkpoint that are read at most."""
 
 _KINDS: Mapping[StepType, EntryKind] = MappingProxyType(
     {"user": "user", "execute_js": "script", "execute_js_result": "result", "response": "answer"}
@@ -45,7 +48,7 @@ def rehydrate(steps: Sequence[Step], *, window: int = HISTORY_WINDOW) -> tuple[E
     since = checkpoint.retain_from if checkpoint else -1
     later = [step for step in steps if step.type != "summary" and step.index >= since]
     told = later[-(window if window > 0 else HISTORY_WINDOW) :]
-    entries = [_summary(checkpoint, complete=len(told) == len(later))] if checkpoint else []
+    entries = [_summary(checkpoint, steps, told)] if checkpoint else []
     for step in told:
         kind = _KINDS.get(step.type)
         if kind is None or (kind == "result" and not _awaits_result(entries)):
@@ -57,10 +60,17 @@ def rehydrate(steps: Sequence[Step], *, window: int = HISTORY_WINDOW) -> tuple[E
     return tuple(entries)
 
 
-def _summary(checkpoint: Checkpoint, *, complete: bool) -> Entry:
-    step = checkpoint.step
-    content = step.content if complete else f"{step.content}\n\n{say('earlier_left_out')}"
+def _summary(checkpoint: Checkpoint, steps: Sequence[Step], told: Sequence[Step]) -> Entry:
+    step, content = checkpoint.step, checkpoint.step.content
+    if told and _gap(checkpoint.retain_from, steps, told[0].index):
+        content = f"{content}\n\n{say('earlier_left_out')}"
     return Entry("summary", content, step.run_id, step.index)
+
+
+def _gap(start: int, steps: Sequence[Step], end: int) -> bool:
+    """True when steps other than summaries lie between the two indexes."""
+    summaries = sum(step.type == "summary" and start <= step.index < end for step in steps)
+    return end - start > summaries
 
 
 def _awaits_result(entries: Sequence[Entry]) -> bool:

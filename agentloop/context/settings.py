@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from agentloop.context.budget import ContextBudget
 from agentloop.context.compaction import Compactor
+from agentloop.context.history import HISTORY_WINDOW, LOOK_BACK
 from agentloop.context.prompt import Prompt
 from agentloop.errors import InvalidInput
 from agentloop.records import RunLimits
@@ -26,7 +27,7 @@ class LoopSettings:
     """
 
     limits: RunLimits = RunLimits()
-    history_window: int = 80
+    history_window: int = HISTORY_WINDOW
     prompt: Prompt = field(default_factory=_run_prompt)
     compactor: Compactor | None = None
     context_budget: ContextBudget | None = None
@@ -36,3 +37,8 @@ class LoopSettings:
             raise InvalidInput(f"history_window must be at least 1, not {self.history_window}")
         if self.limits.iterations < 1 or self.limits.wall_s <= 0:
             raise InvalidInput("a run needs at least one iteration and some time: iterations >= 1, wall_s > 0")
+
+    @property
+    def steps_replayed(self) -> int:
+        """Steps behind the newest summary that are replayed at most: with a compactor none is passed over."""
+        return self.history_window if self.compactor is None else LOOK_BACK

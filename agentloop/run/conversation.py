@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentloop.context import feedback
-from agentloop.context.draft import draft
+from agentloop.context.draft import Draft, draft
 from agentloop.context.history import Entry, EntryKind, rehydrate
 from agentloop.context.progress import Progress, ProgressGuard
 from agentloop.context.prompt import Prompt
-from agentloop.llm.base import Message
 from agentloop.records import Step
 from agentloop.sandbox.base import Outcome
 
@@ -18,19 +17,37 @@ __all__ = ["Conversation"]
 
 
 class Conversation:
-    """The entries of earlier runs and of this one. It only grows: what is left out is left out of the copy sent."""
+    """The entries of earlier runs and of this one. It only grows: what is left out is left out of the copy sent.
 
-    def __init__(self, steps: Sequence[Step], *, run_id: str, window: int) -> None:
-        self._entries: list[Entry] = list(rehydrate(steps, window=window))
+    Where `steps` are partly this run's own, `request` stands before them even when its step is not among them.
+    """
+
+    def __init__(self, steps: Sequence[Step], *, run_id: str, window: int, request: str = "") -> None:
         self._run_id = run_id
+        entries = rehydrate(steps, window=window)
+        own = self._first_own(entries)
+        asked = own == len(entries) or any(entry.kind == "user" for entry in entries[own:])
+        self._entries = [*entries[:own], *([] if asked else [Entry("user", request, run_id)]), *entries[own:]]
         self._progress = ProgressGuard()
 
     def add(self, kind: EntryKind, content: str) -> None:
         """Adds what this run said."""
         self._entries.append(Entry(kind, content, self._run_id))
 
-    def messages(self, prompt: Prompt, *, system: str, tail: str) -> list[Message]:
-        """The messages of the next call; `tail` is what holds for this call only."""
+    @property
+    def earlier(self) -> tuple[Entry, ...]:
+        """What was said before this run, oldest first."""
+        return tuple(self._entries[: self._first_own(self._entries)])
+
+    def replace_earlier(self, entries: Sequence[Entry]) -> None:
+        """Other entries for those of earlier runs. Only before the run's first script is judged."""
+        self._entries[: self._first_own(self._entries)] = entries
+
+    def _first_own(self, entries: Sequence[Entry]) -> int:
+        return next((at for at, entry in enumerate(entries) if entry.run_id == self._run_id), len(entries))
+
+    def draft(self, prompt: Prompt, *, system: str, tail: str) -> Draft:
+        """The next call; `tail` is what holds for this call only."""
         return draft(
             self._entries,
             run_id=self._run_id,
@@ -39,7 +56,7 @@ class Conversation:
             examples=prompt.examples,
             tail=tail,
             drop=self._progress.dropped,
-        ).messages()
+        )
 
     def judge_progress(self, code: str, outcome: Outcome, effects: Sequence[str]) -> tuple[Progress, str]:
         """Whether the script just added gets anywhere, and the hint added to its result ("" when it does)."""

@@ -19,6 +19,7 @@ from agentloop.llm.base import LLM
 from agentloop.llm.metered import Metered
 from agentloop.records import RunRecord, RunRequest, Session
 from agentloop.run.context import RunContext
+from agentloop.run.past import past_steps
 from agentloop.run.questions import Questions
 from agentloop.run.spending import Spending
 from agentloop.stores.base import Store
@@ -51,7 +52,7 @@ async def open_run(
             epoch=FIRST_EPOCH,
         )
     )
-    steps = await store.last_steps(session.session_id, settings.history_window)
+    steps = await past_steps(store, session.session_id, settings)
     spending = Spending(settings.limits.narrowed(request.limits))
     journal = Journal(store, run, on_event=on_event)
     clock = Clock()

@@ -99,6 +99,9 @@ class StepStore(Protocol):
     async def last_steps(self, session_id: str, n: int) -> tuple[Step, ...]:
         """The newest `n` steps (n <= 0: all), oldest first; an unknown session has none."""
 
+    async def last_summaries(self, session_id: str, n: int) -> tuple[Step, ...]:
+        """The same of steps of type `summary`. Every run asks, so it must not read the whole session for it."""
+
 
 class EventStore(Protocol):
     """Events of a run by `seq`, gapless from 1."""

@@ -179,6 +179,11 @@ class JoinedStore:
         self._open()
         return await self._steps.last_steps(session_id, n)
 
+    async def last_summaries(self, session_id: str, n: int) -> tuple[Step, ...]:
+        """See `StepStore.last_summaries`."""
+        self._open()
+        return await self._steps.last_summaries(session_id, n)
+
     async def append_events(self, events: Sequence[RunEvent], *, epoch: int | None = None) -> None:
         """See `EventStore.append_events`."""
         self._open()

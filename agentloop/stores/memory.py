@@ -156,6 +156,12 @@ class MemoryStore:
         steps = self._steps.get(session_id, [])
         return tuple(_step_copy(step) for step in (steps[-n:] if n > 0 else steps))
 
+    async def last_summaries(self, session_id: str, n: int) -> tuple[Step, ...]:
+        """See `StepStore.last_summaries`."""
+        self._open()
+        steps = [step for step in self._steps.get(session_id, []) if step.type == "summary"]
+        return tuple(_step_copy(step) for step in (steps[-n:] if n > 0 else steps))
+
     async def append_events(self, events: Sequence[RunEvent], *, epoch: int | None = None) -> None:
         """See `EventStore.append_events`; all of them are kept or none."""
         self._may_write({event.run_id for event in events}, epoch)

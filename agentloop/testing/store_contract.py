@@ -83,6 +83,18 @@ class StoreContract(SessionsContract, CatalogContract, RunsContract):
         for n, expected in ((2, "34"), (5, "01234"), (9, "01234"), (0, "01234"), (-1, "01234")):
             assert "".join(step.content for step in await store.last_steps(run.session_id, n)) == expected
 
+    async def test_the_last_summaries_are_found_among_other_steps(self, store: Store) -> None:
+        run, other = await new_run(store), await new_run(store)
+        for content in ("a", "b", "c"):
+            await store.append_step(replace(new_step(run, content), type="summary", tool_args={"from": content}))
+            await store.append_step(new_step(run, "between"))
+            await store.append_step(replace(new_step(other, "other"), type="summary"))
+        assert [step.index for step in await store.last_summaries(run.session_id, 0)] == [0, 2, 4]
+        (newest,) = await store.last_summaries(run.session_id, 1)
+        assert (newest.content, newest.tool_args) == ("c", {"from": "c"})
+        assert [step.content for step in await store.last_summaries(run.session_id, 2)] == ["b", "c"]
+        assert await store.last_summaries("nobody", 1) == ()
+
     async def test_order_is_by_arrival_not_by_time(self, store: Store) -> None:
         run = await new_run(store)
         for time in ("2026-01-31T08:00:02.000000Z", "2026-01-31T08:00:01.000000Z"):

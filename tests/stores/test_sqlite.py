@@ -15,6 +15,7 @@ from agentloop.errors import InvalidInput, StoreError
 from agentloop.records import Json, Session
 from agentloop.stores import SQLiteStore, Store
 from agentloop.stores.sqlite.connection import BUSY_S, connect, explained, transaction
+from agentloop.stores.sqlite.history import last_summaries
 from agentloop.stores.sqlite.migrations import LATEST, MIGRATIONS, apply, version
 from agentloop.testing.store_contract import StoreContract
 from agentloop.testing.stores.rows import new_event, new_run, new_step
@@ -174,6 +175,17 @@ def test_a_database_of_any_older_schema_is_brought_up_to_date(tmp_path: Path) ->
         db = connect(path)
         assert version(db) == LATEST
         db.close()
+
+
+def test_summaries_are_found_without_reading_the_session(tmp_path: Path) -> None:
+    db = connect(str(tmp_path / "sessions.db"))
+    statements: list[str] = []
+    db.set_trace_callback(statements.append)
+    last_summaries(db, "s", 4)
+    db.set_trace_callback(None)
+    plan = " ".join(str(row[3]) for row in db.execute(f"EXPLAIN QUERY PLAN {statements[0]}"))
+    assert "steps_summaries" in plan and "TEMP B-TREE" not in plan
+    db.close()
 
 
 def test_the_connection_is_set_for_many_writers(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from agentloop.records import Step
 from agentloop.stores.sqlite.connection import transaction
 from agentloop.stores.sqlite.rows import Row, event_of, step_of
 
-__all__ = ["append_events", "append_step", "events_after", "last_seq", "last_steps"]
+__all__ = ["append_events", "append_step", "events_after", "last_seq", "last_steps", "last_summaries"]
 
 
 def append_step(
@@ -43,6 +43,15 @@ def last_steps(db: sqlite3.Connection, session_id: str, n: int) -> tuple[Step, .
     """The newest `n` steps (n <= 0: all), oldest first."""
     rows = db.execute(
         "SELECT * FROM steps WHERE session_id = ? ORDER BY step_index DESC LIMIT ?", (session_id, n if n > 0 else -1)
+    ).fetchall()
+    return tuple(step_of(row) for row in reversed(rows))
+
+
+def last_summaries(db: sqlite3.Connection, session_id: str, n: int) -> tuple[Step, ...]:
+    """The newest `n` steps of type `summary` (n <= 0: all), oldest first."""
+    rows = db.execute(
+        "SELECT * FROM steps WHERE session_id = ? AND type = 'summary' ORDER BY step_index DESC LIMIT ?",
+        (session_id, n if n > 0 else -1),
     ).fetchall()
     return tuple(step_of(row) for row in reversed(rows))
 

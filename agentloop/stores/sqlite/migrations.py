@@ -157,7 +157,12 @@ def _permissions(db: Database) -> None:
     table.create_index(["session_id"])
 
 
-MIGRATIONS: tuple[Migration, ...] = (_sessions, _history, _runs, _permissions)
+def _summaries(db: Database) -> None:
+    # sqlite-utils makes no partial index, and a full one would grow with every step.
+    db.execute("CREATE INDEX steps_summaries ON steps (session_id, step_index) WHERE type = 'summary'")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_sessions, _history, _runs, _permissions, _summaries)
 
 LATEST = len(MIGRATIONS)
 """The schema that this code reads and writes."""

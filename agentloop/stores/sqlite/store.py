@@ -108,6 +108,10 @@ class SQLiteStore:
         """See `StepStore.last_steps`."""
         return await self._writer.do(history.last_steps, session_id, n)
 
+    async def last_summaries(self, session_id: str, n: int) -> tuple[Step, ...]:
+        """See `StepStore.last_summaries`."""
+        return await self._writer.do(history.last_summaries, session_id, n)
+
     async def append_events(self, events: Sequence[RunEvent], *, epoch: int | None = None) -> None:
         """See `EventStore.append_events`; all of them are kept or none."""
         names = {event.run_id for event in events}
