@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -66,6 +67,8 @@ class Turn:
         self._live = live
         self._slots = asyncio.Semaphore(limits.in_flight)
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        # Frames arrive in the context of whoever opened the child; host code runs in that of who runs the script.
+        self._context = contextvars.copy_context()
         self._ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._handlers: Mapping[int, Callable[[int, bytes], None]] = {
             w.CALL: self._on_call,
@@ -182,7 +185,7 @@ class Turn:
         return False
 
     def _begin(self, id: int, work: Callable[[], Awaitable[Any]]) -> None:
-        self._tasks[id] = asyncio.create_task(self._answer(id, work))
+        self._tasks[id] = asyncio.create_task(self._answer(id, work), context=self._context.copy())
 
     async def _answer(self, id: int, work: Callable[[], Awaitable[Any]]) -> None:
         try:
