@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import Capability
@@ -26,6 +26,7 @@ from agentloop.errors import EndRun
 from agentloop.events import RunEvent
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.policy import DefaultPolicy, Policy
+from agentloop.guard.redact import Redactor
 from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM, Message, ModelReply
 from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, Usage
@@ -40,6 +41,11 @@ from agentloop.sandbox.base import Outcome
 from agentloop.sandbox.builder import CapabilityBuilder, SandboxBuilder
 from agentloop.sandbox.toolbox import core_declarations
 from agentloop.stores.base import Store
+from agentloop.tracing import Tracing
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
 
 __all__ = ["Loop", "RunHandle", "TurnOutcome", "Verify"]
 
@@ -96,6 +102,8 @@ class RunHandle:
             except BaseException as error:  # whatever it was, the story gets its last line
                 await self._finish(end_of(error))
                 if not expected(error):
+                    if (shown := self._journal.redactor.error(error)) is not error:
+                        raise shown from None
                     raise
         return TurnOutcome(done=self.result is not None, status=self.result.status if self.result else Status.RUNNING)
 
@@ -111,7 +119,10 @@ class RunHandle:
             await self._begin()
         self._spending.begin_iteration()
         self._journal.turn += 1
-        reply = await self._ask()
+        with self._context.trace.turn(self._journal.turn):
+            await self._follow(await self._ask())
+
+    async def _follow(self, reply: ModelReply) -> None:
         match parse_reply(reply.content, reply.finish_reason):
             case Answer(text=text) if self._loop.settings.prompt.prose_answers:
                 raise EndRun(Status.COMPLETED, data=text)
@@ -183,8 +194,9 @@ class RunHandle:
             return
         self._spending.check_carry(outcome.value_json)
         self._carry = None if outcome.value_json == "null" else outcome.value_json
-        self._shape = shape(self._carry)
-        await self._loop.store.save_carry(self._context.run.session_id, self._carry)
+        kept = self._carry and self._journal.redactor.document(self._carry)
+        self._shape = shape(kept)
+        await self._loop.store.save_carry(self._context.run.session_id, kept)
         await self._journal.emit("data_update", content=self._shape, args={"bytes": len(outcome.value_json)})
 
     async def _watch_progress(self, code: str, outcome: Outcome, receipts: Sequence[str]) -> None:
@@ -205,6 +217,7 @@ class RunHandle:
     async def _say_back(self, phrase: Literal["empty", "truncated", "no_code"], usage: Usage, why: str = "") -> None:
         text = feedback.say(phrase)
         tokens = {"prompt": usage.prompt, "completion": usage.completion}
+        self._context.trace.note(f"agentloop.{phrase}_reply")
         await self._journal.emit("warning", content=text, args={"reason": why or phrase, "tokens": tokens})
         self._said.add("result", text)
 
@@ -224,7 +237,7 @@ class RunHandle:
         verify = self._loop.verify
         judge = None if verify is None else lambda: verify(self)
         if end.status is Status.COMPLETED:
-            self.final_text = "" if end.data is None else str(end.data)
+            self.final_text = "" if end.data is None else self._journal.redactor.text(str(end.data))
         self.result = await finish(self._context, end, system_prompt=self.system_prompt, judge=judge)
 
     async def __aenter__(self) -> Self:
@@ -260,6 +273,9 @@ class Loop:
         on_ask: OnAsk | None = None,
         verify: Verify | None = None,
         artifacts: Artifacts | None = None,
+        redactor: Redactor | None = None,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
     ) -> None:
         if capabilities and sandbox_builder is not None:
             raise TypeError("give Loop either capabilities or a sandbox_builder, not both")
@@ -279,6 +295,8 @@ class Loop:
         self.on_ask = on_ask
         self.verify = verify
         self.artifacts = artifacts
+        self.redactor = redactor or Redactor()
+        self.tracing = Tracing(tracer_provider=tracer_provider, meter_provider=meter_provider)
 
     async def open(self, request: RunRequest, *, on_event: OnEvent | None = None) -> RunHandle:
         """A new run, kept in the store and not yet begun. Raises `StoreError` and `InvalidInput`."""
@@ -291,6 +309,8 @@ class Loop:
             on_ask=self.on_ask,
             artifacts=self.artifacts,
             on_event=on_event,
+            redactor=self.redactor,
+            tracing=self.tracing,
         )
         return RunHandle(self, context)
 

@@ -6,7 +6,8 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import BuildContext
@@ -14,15 +15,17 @@ from agentloop.clock import Clock
 from agentloop.context.settings import LoopSettings
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.policy import Policy
+from agentloop.guard.redact import Redactor
 from agentloop.journal import Journal, OnEvent
 from agentloop.llm.base import LLM
 from agentloop.llm.metered import Metered
-from agentloop.records import RunRecord, RunRequest, Session
+from agentloop.records import RunRecord, RunRequest, Session, Usage
 from agentloop.run.context import RunContext
 from agentloop.run.past import past_steps
 from agentloop.run.questions import Questions
 from agentloop.run.spending import Spending
 from agentloop.stores.base import Store
+from agentloop.tracing import RunTrace, Tracing
 
 __all__ = ["new_id", "open_run"]
 
@@ -39,25 +42,29 @@ async def open_run(
     on_ask: OnAsk | None,
     artifacts: Artifacts | None,
     on_event: OnEvent | None,
+    redactor: Redactor,
+    tracing: Tracing,
 ) -> RunContext:
-    """Keeps a new run of a new or known session and gathers what it stands on."""
+    """Keeps a new run of a new or known session and gathers what it stands on. What was asked is redacted too."""
+    request = replace(request, message=redactor.text(request.message))
     session = await store.create_session(Session(session_id=request.session or new_id()))
     run = await store.create_run(
         RunRecord(
             run_id=request.run_id or new_id(),
             session_id=session.session_id,
             message=request.message,
-            url=request.url,
+            url=request.url and redactor.text(request.url),
             owner=f"{socket.gethostname()}:{os.getpid()}",
             epoch=FIRST_EPOCH,
         )
     )
     steps = await past_steps(store, session.session_id, settings)
     spending = Spending(settings.limits.narrowed(request.limits))
-    journal = Journal(store, run, on_event=on_event)
+    journal = Journal(store, run, on_event=on_event, redactor=redactor)
     clock = Clock()
     questions = Questions(store, journal, clock, session_id=session.session_id, run_id=run.run_id, on_ask=on_ask)
-    metered = Metered(llm, on_usage=spending.add, before=spending.check)
+    trace = tracing.run(run_id=run.run_id, session_id=session.session_id, redactor=redactor)
+    metered = Metered(llm, on_usage=_counted(spending, trace), before=spending.check)
     return RunContext(
         request=request,
         run=run,
@@ -69,6 +76,7 @@ async def open_run(
         spending=spending,
         llm=metered,
         clock=clock,
+        trace=trace,
         build=BuildContext(
             run_id=run.run_id,
             session_id=session.session_id,
@@ -86,6 +94,14 @@ async def open_run(
             start_url=request.url,
         ),
     )
+
+
+def _counted(spending: Spending, trace: RunTrace) -> Callable[[Usage], None]:
+    def count(usage: Usage) -> None:
+        spending.add(usage)
+        trace.used(usage)
+
+    return count
 
 
 def _enabled(session: Sequence[str] | None, request: Sequence[str] | None) -> Sequence[str] | None:
