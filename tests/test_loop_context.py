@@ -22,6 +22,7 @@ from agentloop.llm.base import LLM, Message, ModelReply, ModelRequest
 from agentloop.records import Prices, RunRecord, Session, Step, StepType, Usage
 from agentloop.run.conversation import Conversation
 from agentloop.testing.llm_server import Received, llm_server
+from benchmarks.transcript import kept, measure, transcript
 
 ANSWER = '```javascript\nanswer("done")\n```'
 
@@ -365,3 +366,13 @@ async def test_a_long_session_in_a_window_of_8192_stays_within_it_and_is_answere
     assert len(server.requests) > 50
     assert max(map(on_the_wire, server.requests)) <= 7168 < window - 1023
     assert {received.body["max_tokens"] for received in server.requests} == {1024}
+
+
+# The benchmark's claims -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [131_072, 4_096])
+async def test_a_transcript_of_242_kb_costs_what_the_benchmark_says(window: int) -> None:
+    assert sum(len(content.encode()) for _, content in transcript()) == 242_000
+    measured = await measure(window)
+    assert kept(measured), measured
