@@ -18,7 +18,7 @@ from playwright.async_api import Page
 from agentloop.browser.base import Download
 from agentloop.errors import DriverTimeout, InvalidInput
 
-__all__ = ["DownloadShelf"]
+__all__ = ["DownloadShelf", "bare_name"]
 
 _WAIT_S = 30.0
 _RUN_S = 600.0
@@ -82,7 +82,7 @@ class DownloadShelf:
             return
         identifier = f"d{next(self._numbers)}"
         entry = _Entry(
-            Download(id=identifier, name=_bare_name(download.suggested_filename), url=download.url, state="running")
+            Download(id=identifier, name=bare_name(download.suggested_filename), url=download.url, state="running")
         )
         self._entries[identifier] = entry
         self._start(self._take(entry, download))
@@ -129,7 +129,8 @@ async def _cancel(download: PlaywrightDownload) -> None:
         pass  # it ended meanwhile
 
 
-def _bare_name(suggested: str) -> str:
+def bare_name(suggested: str) -> str:
+    """A file name without folders, control characters and leading dots, at most 120 characters; never empty."""
     name = PurePosixPath(suggested.replace("\\", "/")).name
     name = _UNSAFE.sub("_", name).strip(" .")[-_NAME_LENGTH:]
     return name or "download"

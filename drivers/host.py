@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -32,6 +32,8 @@ BrowserSandbox = Literal["auto", "on", "off"]
 
 _OPEN_S = 30.0
 _CLOSE_S = 5.0
+_HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "DISPLAY", "XAUTHORITY")
+_HANDED_ON_KINDS = ("LC_", "XDG_", "WAYLAND_", "DBUS_", "FONTCONFIG_", "LD_LIBRARY_", "GTK_", "CHROME_", "PULSE_")
 _NO_SANDBOX = ("sandboxing failed", "No usable sandbox", "without --no-sandbox is not supported")
 _ARGS = (
     "--site-per-process",  # a headless shell has no site isolation of its own accord
@@ -173,7 +175,7 @@ class BrowserHost:
                 storage_state=None if storage_state is None else _state(storage_state),
             )
             shelf = DownloadShelf(folder=downloads, limit=download_bytes)
-            driver = PlaywrightDriver(context, boundary=boundary, refusals=refusals, downloads=shelf)
+            driver = PlaywrightDriver(context, boundary=boundary, refusals=refusals, downloads=shelf, log=proxy)
             try:
                 await _opened(driver)
                 yield driver
@@ -221,6 +223,7 @@ class BrowserHost:
             slow_mo=options.slow_mo_ms,
             proxy={"server": self._nowhere.url},
             args=[*_ARGS, self._tag],
+            env=_environment(os.environ),
             handle_sigint=False,
             handle_sigterm=False,
             handle_sighup=False,
@@ -275,6 +278,11 @@ async def _stopped(playwright: Playwright) -> None:
 def _binary(executable: str | None, *, headed: bool) -> BrowserBinary:
     environ = None if executable is None else {"AGENTLOOP_CHROMIUM": executable}
     return find_browser(headed=headed, environ=environ)
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str | float | bool]:
+    """What a browser needs to know of ours: keys and passwords are not among it."""
+    return {name: value for name, value in environ.items() if name in _HANDED_ON or name.startswith(_HANDED_ON_KINDS)}
 
 
 def _wants_sandbox(choice: str) -> bool:

@@ -40,7 +40,9 @@ from agentloop.drivers.tab_set import TabSet
 from agentloop.drivers.trace import Trace
 from agentloop.drivers.typing import insert_text, send_keys
 from agentloop.errors import InvalidInput, RequestRefused, TargetError, WorldError
+from agentloop.guard.network.base import DecisionCount
 from agentloop.guard.network.guard import Boundary
+from agentloop.guard.network.proxy import FilteringProxy
 from agentloop.records import Json
 
 __all__ = ["PlaywrightDriver"]
@@ -70,11 +72,13 @@ class PlaywrightDriver:
         boundary: Boundary,
         refusals: Refusals,
         downloads: DownloadShelf,
+        log: FilteringProxy,
         limits: SettleLimits | None = None,
     ) -> None:
         self._context = context
         self._boundary = boundary
         self._refusals = refusals
+        self._log = log
         self._tabs = TabSet(context, on_open=self._on_open)
         self._keeper = PageKeeper(context, self._tabs)
         self._dialogs = DialogDesk(context)
@@ -118,6 +122,11 @@ class PlaywrightDriver:
             slow_mo_ms=slow_mo_ms,
             storage_state=storage_state,
         )
+
+    @property
+    def decisions(self) -> tuple[DecisionCount, ...]:
+        """How often the session's boundary allowed and refused each host, in the order of first sight; bounded."""
+        return self._log.decisions
 
     async def open(self) -> None:
         """Opens the first page. Called once, by whoever made the driver."""

@@ -8,6 +8,7 @@ import pytest
 
 from agentloop.browser.base import Download
 from agentloop.drivers import BrowserHost, PlaywrightDriver
+from agentloop.drivers.download_shelf import bare_name
 from agentloop.errors import InvalidInput
 from tests.drivers.pages import Pages
 
@@ -35,6 +36,24 @@ async def test_a_download_is_kept_until_the_session_ends(host: BrowserHost, page
         assert download.url.startswith(pages.origin)
         assert size(download.path) == 1234
     assert size(download.path) is None
+
+
+@pytest.mark.parametrize(
+    ("suggested", "name"),
+    [
+        ("report.csv", "report.csv"),
+        ("../../etc/passwd", "passwd"),
+        ("..\\..\\win.ini", "win.ini"),
+        ("/", "download"),
+        ("..", "download"),
+        ("", "download"),
+        (".bashrc", "bashrc"),
+        ("a\0b\n<c>.txt", "a_b__c_.txt"),
+        ("x" * 500 + ".txt", "x" * 116 + ".txt"),
+    ],
+)
+def test_bare_names(suggested: str, name: str) -> None:
+    assert bare_name(suggested) == name
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,15 @@ async def test_a_session_reaches_what_it_may_and_nothing_else(host: BrowserHost,
             with pytest.raises(RequestRefused) as caught:
                 await driver.navigate(f"{pages.origin}/redirect?to={other.origin}/redirected")
             assert caught.value.rule == "not-allowed"
+            counted = {(each.host, each.port): each.allowed for each in driver.decisions}
+            assert counted == {place(pages.origin): True, place(other.origin): False}
         assert other.seen == []
+
+
+def place(origin: str) -> tuple[str, int]:
+    """Host and port of an origin."""
+    host, _, port = origin.removeprefix("http://").partition(":")
+    return host, int(port)
 
 
 async def test_the_start_url_opens_its_origin(host: BrowserHost, pages: Pages) -> None:
@@ -168,6 +176,27 @@ async def test_a_browser_that_does_not_start_is_told() -> None:
     with pytest.raises(InvalidInput):
         async with BrowserHost.launch(browser_sandbox="maybe"):  # type: ignore[arg-type]
             pass
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to read another's environment")
+async def test_the_browser_is_told_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "MY_API_KEY", "sk-hidden")
+    async with BrowserHost.launch():
+        browsers = browser_environments()
+    assert browsers
+    assert not [environment for environment in browsers if b"sk-hidden" in environment]
+
+
+def browser_environments() -> list[bytes]:
+    """Those of the Chromium processes that this process or its children have started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"--agentloop-host=" in (folder / "cmdline").read_bytes():
+                found.append((folder / "environ").read_bytes())
+        except OSError:
+            continue
+    return found
 
 
 @pytest.fixture
