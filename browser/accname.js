@@ -75,14 +75,15 @@ const pseudoText = (element, which) => {
 };
 
 // The text an element shows, blocks apart by spaces; `skip` is the control that a label is read for.
+// Generated content counts only where there is no other: beside words it is an icon or an asterisk.
 function contentText(element, skip, depth = 0) {
-  let out = pseudoText(element, "::before");
+  let out = "";
   for (const child of childrenOf(element)) {
     if (out.length > TEXT_LIMIT) break;
     if (child.nodeType === 3) out += child.data;
     else if (child.nodeType === 1 && child !== skip && depth < 60) out += childText(child, skip, depth);
   }
-  return out + pseudoText(element, "::after");
+  return hasWords(out) ? out : pseudoText(element, "::before") + out + pseudoText(element, "::after");
 }
 
 const SILENT = new Set(["style", "script", "noscript", "template"]);

@@ -64,7 +64,7 @@ function contextOf(element, name) {
     if (text === null) break;
     if (text.length <= name.length + 1) continue;
     // What a whole form says belongs to none of its fields; one around a single button is passed by.
-    return up.localName === "form" ? "" : cut(clean(text.replace(name, "")), CONTEXT_LIMIT);
+    return up.localName === "form" ? "" : cut(text.replace(name, "").replace(/ {2,}/g, " ").trim(), CONTEXT_LIMIT);
   }
   return "";
 }

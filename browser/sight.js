@@ -3,7 +3,6 @@
 const SMALLEST_FONT = 2; // px
 const COVERING = 0.25; // alpha from which a box hides what lies under it
 const LONG_TEXT = 1500; // characters from which only the lines in sight are read
-const hasWords = (text) => /\S/.test(text);
 
 // The nearest ancestor with a box of its own.
 function boxedParent(node) {

@@ -1,7 +1,7 @@
 // Text as the model may read it: one line, nothing invisible, bounded.
 
-// Zero-width, bidi and tag characters, soft hyphens, control characters.
-const INVISIBLE = /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]|[\u{e0000}-\u{e0fff}]/gu;
+// Zero-width, bidi and tag characters, soft hyphens, and the private-use ones that icon fonts draw with.
+const INVISIBLE = /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ue000-\uf8ff]|[\u{e0000}-\u{e0fff}]/gu;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
 const clean = (text) =>
@@ -14,5 +14,6 @@ const cut = (text, length) => {
   return text.slice(0, end) + "…";
 };
 
+const hasWords = (text) => /\S/.test(text);
 const foldDigits = (text) => text.replace(/\d+/g, "#");
 const foldCase = (text) => clean(text).toLowerCase();

@@ -299,6 +299,17 @@ async def test_a_hint_stands_in_for_a_name(
     assert (mark.name, mark.hint) == ("", hint)
 
 
+async def test_generated_content_names_only_what_has_no_other_name(
+    driver: PlaywrightDriver, marks: Marks, pages: PageServer
+) -> None:
+    rule = ".{0}::before {{ content: '{1}' }}"
+    rules = rule.format("star", "*") + rule.format("word", "Close") + rule.format("icon", "\\f00d")
+    style = f"<style>{rules}</style>"
+    body = "<button class=star>Save</button><button class=word></button><button class='icon shut'></button>"
+    listing = await opened(driver, marks, pages, style + body)
+    assert [(mark.name, mark.hint) for mark in listing.marks] == [("Save", ""), ("Close", ""), ("", "shut")]
+
+
 async def test_context_is_the_row_without_the_name(driver: PlaywrightDriver, marks: Marks, pages: PageServer) -> None:
     rows = "".join(
         f"<li>{name} <b>{price} EUR</b> <button>Add</button></li>" for name, price in (("Oak", 9), ("Elm", 8))
