@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from agentloop.guard.grants import Answer, Ask, Grant, OnAsk, Question, QuestionKind
 from agentloop.guard.network.base import Checked, DecisionCount, Gate, NetworkDecision, OwnPorts, ProxyLimits
-from agentloop.guard.policy import AllowAll, Decision, DefaultPolicy, Policy, ToolCall
+from agentloop.guard.policy import (
+    AllowAll,
+    Decision,
+    DefaultPolicy,
+    MultiPolicy,
+    Policy,
+    ToolCall,
+    URLAllowlistPolicy,
+)
 
 if TYPE_CHECKING:
+    from agentloop.guard.network.client import ClientLimits, GuardedClient, Reply
     from agentloop.guard.network.guard import Boundary
     from agentloop.guard.network.pattern import Pattern
     from agentloop.guard.network.proxy import FilteringProxy, RefusingProxy
+    from agentloop.guard.network.transport import GuardedTransport
     from agentloop.guard.network.url import Url, parse_url
     from agentloop.guard.redact import Redactor, StreamRedactor
 
@@ -22,12 +32,16 @@ __all__ = [
     "Ask",
     "Boundary",
     "Checked",
+    "ClientLimits",
     "Decision",
     "DecisionCount",
     "DefaultPolicy",
     "FilteringProxy",
     "Gate",
     "Grant",
+    "GuardedClient",
+    "GuardedTransport",
+    "MultiPolicy",
     "NetworkDecision",
     "OnAsk",
     "OwnPorts",
@@ -38,18 +52,24 @@ __all__ = [
     "QuestionKind",
     "Redactor",
     "RefusingProxy",
+    "Reply",
     "StreamRedactor",
     "ToolCall",
+    "URLAllowlistPolicy",
     "Url",
     "parse_url",
 ]
 
 _LAZY = {
     "Boundary": "agentloop.guard.network.guard",
+    "ClientLimits": "agentloop.guard.network.client",
     "FilteringProxy": "agentloop.guard.network.proxy",
+    "GuardedClient": "agentloop.guard.network.client",
+    "GuardedTransport": "agentloop.guard.network.transport",
     "Pattern": "agentloop.guard.network.pattern",
     "Redactor": "agentloop.guard.redact",
     "RefusingProxy": "agentloop.guard.network.proxy",
+    "Reply": "agentloop.guard.network.client",
     "StreamRedactor": "agentloop.guard.redact",
     "Url": "agentloop.guard.network.url",
     "parse_url": "agentloop.guard.network.url",

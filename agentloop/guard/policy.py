@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agentloop.errors import InvalidInput, RequestRefused
+from agentloop.guard.network.pattern import Pattern
+from agentloop.guard.network.url import parse_url
 from agentloop.records import Json, Scope
 
-__all__ = ["SIDE_EFFECTS", "AllowAll", "Decision", "DefaultPolicy", "Policy", "ToolCall"]
+__all__ = [
+    "SIDE_EFFECTS",
+    "URL_TOOLS",
+    "AllowAll",
+    "Decision",
+    "DefaultPolicy",
+    "MultiPolicy",
+    "Policy",
+    "ToolCall",
+    "URLAllowlistPolicy",
+]
 
 SIDE_EFFECTS = frozenset({"sendEmail", "secret", "writeFile", "editFile", "exec"})
 """Tools that change something outside the run; `DefaultPolicy` denies them unless they are named."""
+
+URL_TOOLS = frozenset({"fetch", "http", "_http", "browser"})
+"""Tools whose `url` says where they go. One with `url` "" asks what is allowed and goes nowhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +43,14 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """`reason` is shown to the model and to the person asked; empty only when allowed."""
+    """`reason` is shown to the model and to the person asked; empty only when allowed.
+
+    `patterns` are what a policy with a list of URLs allows; () when it has none.
+    """
 
     allowed: bool
     reason: str = ""
+    patterns: tuple[Pattern, ...] = ()
 
 
 class Policy(Protocol):
@@ -62,3 +82,50 @@ class DefaultPolicy:
         if call.tool == "exec" and call.args.get("command") in self.allow_commands:
             return Decision(allowed=True)
         return Decision(allowed=False, reason=f"{call.tool} is denied by the default sandbox policy")
+
+
+class URLAllowlistPolicy:
+    """Denies tools that go to a URL unless one of `allow` means it: `[scheme://]host[:port][/path]`.
+
+    Hosts, ports and whole segments of the path are compared, as they are read by a browser. It narrows what
+    the network boundary reaches and opens nothing. Raises `InvalidInput` for a pattern that is none.
+    """
+
+    def __init__(self, allow: Sequence[str | Pattern]) -> None:
+        if isinstance(allow, str):
+            raise InvalidInput(f"allow takes a list of patterns, not one text: [{allow!r}]")
+        self._patterns = tuple(Pattern.parse(item) if isinstance(item, str) else item for item in allow)
+
+    async def check(self, call: ToolCall) -> Decision:
+        """See `Policy`; other tools are allowed."""
+        url = call.args.get("url")
+        if call.tool not in URL_TOOLS or not url:
+            return Decision(allowed=True, patterns=self._patterns)
+        try:
+            target = parse_url(str(url))
+        except (InvalidInput, RequestRefused) as error:
+            return Decision(allowed=False, reason=str(error))
+        if any(pattern.matches_url(target) for pattern in self._patterns):
+            return Decision(allowed=True, patterns=self._patterns)
+        return Decision(allowed=False, reason=f"{target.origin} is not in the allowlist of the policy")
+
+
+class MultiPolicy:
+    """Several policies as one: the first denial counts, and all must allow.
+
+    An exception of one is passed on, which whoever asks takes for a denial. The patterns are those of the
+    last that has some.
+    """
+
+    def __init__(self, policies: Sequence[Policy]) -> None:
+        self._policies = tuple(policies)
+
+    async def check(self, call: ToolCall) -> Decision:
+        """See `Policy`."""
+        patterns: tuple[Pattern, ...] = ()
+        for policy in self._policies:
+            decision = await policy.check(call)
+            if not decision.allowed:
+                return decision
+            patterns = decision.patterns or patterns
+        return Decision(allowed=True, patterns=patterns)

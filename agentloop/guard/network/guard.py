@@ -124,6 +124,17 @@ class Boundary:
         narrow._first_seen = self._first_seen
         return narrow
 
+    def opened(self, pattern: Pattern) -> Boundary:
+        """What a person opened by a word of their own: that alone, by the same resolver and memory of names."""
+        other = Boundary(allow=[pattern], own_ports=self.own_ports, resolver=self._resolver)
+        other._first_seen = self._first_seen
+        return other
+
+    @property
+    def allowed(self) -> tuple[Pattern, ...] | None:
+        """The patterns of its narrowest part; None when none were given."""
+        return self._layers[-1].patterns
+
     def for_browser(self) -> Boundary:
         """This boundary, if a browser can be held to it. Raises `InvalidInput` for a pattern with a path."""
         for layer in self._layers:

@@ -1,0 +1,2 @@
+// require("ai"): the same functions as the globals.
+module.exports = { ai, aiJSON };

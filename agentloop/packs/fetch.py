@@ -1,0 +1,204 @@
+"""`fetch`: HTTP for scripts, inside the boundary, and HTML as Markdown."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+from urllib.parse import urlencode
+
+from agentloop.errors import AgentLoopError, InvalidInput, Refused
+from agentloop.guard.network.client import GuardedClient, Reply
+from agentloop.guard.network.url import Url, parse_url
+from agentloop.packs.base import Pack, Primitive
+from agentloop.packs.html import html_to_markdown
+from agentloop.packs.permission import Permission, WebPermission
+from agentloop.packs.resources import help_texts, text
+from agentloop.records import Json
+
+__all__ = ["Sender", "fetch_pack"]
+
+_OPTIONS: Final = ("method", "headers", "body", "json", "form", "auth")
+_ERROR_CHARS: Final = 200
+_JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
+
+_Options: TypeAlias = Mapping[str, Any]
+
+
+def fetch_pack(client: GuardedClient, permission: Permission | None = None) -> Pack:
+    """`fetch`, `allowUrls`, `fetchWhitelist` and `htmlToMarkdown`.
+
+    Policy, then the client's boundary, then a person decide on every hop. The pack does not close the client.
+    """
+    sender = Sender(client, permission or Permission())
+    declarations = text("fetch.d.ts")
+    return Pack(
+        name="fetch",
+        description="Fetches URLs.",
+        declarations=declarations,
+        help=help_texts(declarations),
+        primitives={
+            "fetch": Primitive(sender.send, untrusted=True),
+            "allowUrls": Primitive(sender.allow),
+            "fetchWhitelist": Primitive(sender.whitelist),
+            "htmlToMarkdown": Primitive(_to_markdown, untrusted=True),
+        },
+    )
+
+
+class Sender:
+    """Sends what scripts ask for and tells of it. `tool` is the name under which events and errors speak of it."""
+
+    def __init__(self, client: GuardedClient, permission: Permission, *, tool: str = "fetch") -> None:
+        self._client = client
+        self._permission = permission
+        self._web = WebPermission(client.boundary, permission)
+        self._tool = tool
+
+    async def send(self, url: Json, options: Json = None) -> Json:
+        """One request: `{status, ok, url, headers, body, truncated?}`."""
+        request = _read(url, options)
+        try:
+            reply = await self._client.request(
+                request.method, request.url, headers=request.headers, body=request.body, admit=self._web.admit
+            )
+        except AgentLoopError as error:
+            await self._tell(request, f"failed: {str(error)[:_ERROR_CHARS]}", failed=type(error).__name__)
+            raise
+        await self._tell(request, str(reply.status), status=reply.status, bytes=len(reply.body))
+        return _as_json(reply)
+
+    async def allow(self, hosts: Json = None) -> bool:
+        """Whether all these hosts may be reached, asking for those that may not yet."""
+        urls = _hosts(hosts)
+        return all([await self._may(url) for url in urls])
+
+    async def whitelist(self) -> list[str]:
+        """The patterns of what may be reached unasked."""
+        return await self._web.whitelist()
+
+    async def _may(self, url: Url) -> bool:
+        try:
+            await self._web.admit(url)
+        except Refused as refusal:
+            reason = str(refusal)[:_ERROR_CHARS]
+            await self._permission.tell("act", content=f"allowUrls {url.origin}: {reason}", tool="allowUrls")
+            return False
+        return True
+
+    async def _tell(self, request: _Request, outcome: str, **args: Json) -> None:
+        await self._permission.tell(
+            "act",
+            content=f"{self._tool} {request.method} {request.url}: {outcome}",
+            tool=self._tool,
+            args={"verb": self._tool, "method": request.method, "url": str(request.url), **args},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    method: str
+    url: Url
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def _read(url: Json, options: Json) -> _Request:
+    given = _given(options)
+    body, kind = _body(given)
+    headers = {**({"content-type": kind} if kind else {}), **_headers(given.get("headers"))}
+    if (auth := given.get("auth")) is not None:
+        headers["authorization"] = _authorization(auth)
+    method = given.get("method") or "GET"
+    if not isinstance(method, str):
+        raise InvalidInput('fetch: method is a text such as "POST"')
+    return _Request(method=method.upper(), url=_url(url), headers=headers, body=body)
+
+
+def _given(options: Json) -> _Options:
+    if options is None:
+        return {}
+    if not isinstance(options, dict):
+        raise InvalidInput("fetch(url, options): options is an object such as {headers: {…}}")
+    unknown = sorted(set(options) - set(_OPTIONS))
+    if unknown:
+        raise InvalidInput(f"fetch has no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}")
+    return options
+
+
+def _url(url: Json) -> Url:
+    if not isinstance(url, str) or not url.strip():
+        raise InvalidInput("fetch needs a URL with its scheme, as in https://api.example/items")
+    return parse_url(url)
+
+
+def _headers(headers: Json) -> dict[str, str]:
+    if headers is None:
+        return {}
+    if not isinstance(headers, dict):
+        raise InvalidInput('headers is an object such as {accept: "text/html"}')
+    return {name.lower(): _as_text(value) for name, value in headers.items() if value is not None}
+
+
+def _as_text(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _body(given: _Options) -> tuple[bytes, str]:
+    """The body's bytes and the content type that goes with it, "" for none."""
+    kinds = [name for name in ("body", "json", "form") if given.get(name) is not None]
+    if len(kinds) > 1:
+        raise InvalidInput(f"fetch takes one of body, json and form, not {' and '.join(kinds)}")
+    if not kinds:
+        return b"", ""
+    value = given[kinds[0]]
+    if kinds[0] == "form":
+        if not isinstance(value, dict):
+            raise InvalidInput('form is an object such as {q: "shoes"}')
+        pairs = {name: [_as_text(one) for one in _listed(item)] for name, item in value.items() if item is not None}
+        return urlencode(pairs, doseq=True).encode(), _FORM
+    if kinds[0] == "body" and isinstance(value, str):
+        return value.encode(), "text/plain; charset=utf-8"
+    return json.dumps(value, ensure_ascii=False).encode(), _JSON
+
+
+def _listed(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list) else [value]
+
+
+def _authorization(auth: Json) -> str:
+    match auth:
+        case {"bearer": str(token)} if len(auth) == 1:
+            return f"Bearer {token}"
+        case {"user": str(user), "password": str(password)} if len(auth) == 2 and ":" not in user:
+            return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+    raise InvalidInput('auth is {bearer: "…"} or {user: "…", password: "…"}')
+
+
+def _hosts(hosts: Json) -> list[Url]:
+    listed = [item for item in _listed(hosts) if item is not None]
+    if not listed or not all(isinstance(item, str) and item.strip() for item in listed):
+        raise InvalidInput('allowUrls needs hosts, as in allowUrls(["api.example.com", "http://127.0.0.1:8080"])')
+    urls = [_url(item if "://" in item else f"https://{item.strip()}") for item in listed]
+    return list({(url.host, url.port): url for url in urls}.values())
+
+
+def _as_json(reply: Reply) -> Json:
+    data: dict[str, Json] = {
+        "status": reply.status,
+        "ok": 200 <= reply.status < 300,
+        "url": reply.url,
+        "headers": dict(reply.headers),
+        "body": reply.text,
+    }
+    return {**data, "truncated": True} if reply.truncated else data
+
+
+async def _to_markdown(html: Json) -> str:
+    if not isinstance(html, str):
+        raise InvalidInput("htmlToMarkdown(html) takes HTML as text")
+    return await asyncio.to_thread(html_to_markdown, html)

@@ -1,0 +1,172 @@
+"""Leave for what a script is about to do: a policy first, then the boundary, then a person.
+
+A yes of a person is a grant of one exact scope, which the session keeps; no is never widened into
+anything. The reason that a script reads is always that of the refusal, whoever was or was not asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from agentloop.errors import InvalidInput, PolicyDenied, Refused, RequestRefused
+from agentloop.guard.grants import Ask, Grant
+from agentloop.guard.network.address import METADATA_HOSTS, NEVER, AddressKind, classify, parse_address
+from agentloop.guard.network.base import Checked
+from agentloop.guard.network.guard import Boundary
+from agentloop.guard.network.pattern import Pattern
+from agentloop.guard.network.url import Url
+from agentloop.guard.policy import Decision, Policy, ToolCall
+from agentloop.records import Json, Scope
+
+__all__ = ["Permission", "Tell", "WebPermission"]
+
+Tell: TypeAlias = Callable[..., Awaitable[None]]
+"""`await tell("act", content="…", tool="…", args={…})`: adds an event of the run."""
+
+_FINAL: Final = frozenset({kind.value for kind in NEVER} | {"own-port", "rebinding", "scheme"})
+
+
+async def _tell_nobody(type: str, **fields: Json) -> None:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permission:
+    """Whom to ask on behalf of one run. Without a `policy` nothing is denied, without `ask` nobody is there."""
+
+    policy: Policy | None = None
+    ask: Ask | None = None
+    tell: Tell = _tell_nobody
+    scope: Scope = Scope()
+    session_id: str = ""
+    run_id: str = ""
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+
+    async def decision(self, tool: str, **args: Json) -> Decision:
+        """What the policy says of a call; one that fails allows nothing."""
+        if self.policy is None:
+            return Decision(allowed=True)
+        call = ToolCall(tool=tool, args=args, scope=self.scope, session_id=self.session_id, run_id=self.run_id)
+        try:
+            return await self.policy.check(call)
+        except Exception as error:  # the border: a policy is foreign code, and one that fails allows nothing
+            return Decision(allowed=False, reason=f"the policy failed: {type(error).__name__}: {error}")
+
+    async def need(self, tool: str, **args: Json) -> None:
+        """Returns when the policy allows the call, else raises `PolicyDenied`; nobody is asked."""
+        decision = await self.decision(tool, **args)
+        if not decision.allowed:
+            raise PolicyDenied(f"{tool} denied: {_reason(decision)}")
+
+    async def granted(self, message: str, grant: Grant) -> bool:
+        """Whether a person says yes to this, or has said so before. One question is open at a time."""
+        if self.ask is None:
+            return False
+        async with self._asking:
+            return await self.ask(message, kind="confirm", grant=grant) is True
+
+    async def modules(self, modules: Mapping[str, str]) -> dict[str, str]:
+        """The sources as scripts get them: `require` of one whose name the policy denies throws the reason."""
+        return {name: await self._module(name, source) for name, source in modules.items()}
+
+    async def _module(self, name: str, source: str) -> str:
+        decision = await self.decision(name)
+        if decision.allowed:
+            return source
+        # The source itself never enters the sandbox, so no script can get round this.
+        return f"throw new Error({json.dumps(f'denied: {_reason(decision)}')});"
+
+
+class WebPermission:
+    """Leave to reach URLs: `admit` is what a `GuardedClient` judges each hop by.
+
+    Asked about are exact hosts with their ports, and once more, by itself, that such a host lies at a
+    private address. What the boundary never opens is not asked about; nor is a name resolved before
+    somebody said yes, because the name alone may carry data out.
+    """
+
+    def __init__(self, boundary: Boundary, permission: Permission) -> None:
+        self.boundary = boundary
+        self._permission = permission
+
+    async def admit(self, url: Url) -> Checked:
+        """The addresses of a URL that may be reached.
+
+        Raises `PolicyDenied` or `RequestRefused` with the reason, `WorldError` when it has no address.
+        """
+        decision = await self._permission.decision("fetch", url=str(url))
+        try:
+            if not decision.allowed:
+                raise PolicyDenied(f"{_place(url)} denied: {_reason(decision)}")
+            return await self.boundary.resolve_url(url)
+        except RequestRefused as refusal:
+            if refusal.rule in _FINAL:
+                raise
+            return await self._asked(url, refusal)
+        except PolicyDenied as refusal:
+            return await self._asked(url, refusal)
+
+    async def whitelist(self) -> list[str]:
+        """The patterns of the policy, or else of the boundary."""
+        decision = await self._permission.decision("fetch", url="")
+        return [str(pattern) for pattern in decision.patterns or self.boundary.allowed or ()]
+
+    async def _asked(self, url: Url, refusal: Refused) -> Checked:
+        if url.host in METADATA_HOSTS or _is_literal(url.host):
+            checked = await self.boundary.opened(_pattern(url, private=True)).resolve_url(url)
+            await self._ask(url, refusal, private=_is_private(checked))
+            return checked
+        await self._ask(url, refusal, private=False)
+        try:
+            return await self.boundary.opened(_pattern(url, private=False)).resolve_url(url)
+        except RequestRefused as second:
+            if second.rule in _FINAL:
+                raise
+            await self._ask(url, second, private=True)
+            return await self.boundary.opened(_pattern(url, private=True)).resolve_url(url)
+
+    async def _ask(self, url: Url, refusal: Refused, *, private: bool) -> None:
+        note = " (private address)" if private else ""
+        message = f"Allow the agent to access {_place(url)}{note}? Now: {refusal}"
+        if not await self._permission.granted(message, Grant(kind="host", subject=_place(url) + note)):
+            raise _denied(refusal)
+
+
+def _denied(refusal: Refused) -> Refused:
+    if isinstance(refusal, RequestRefused):
+        return RequestRefused(f"denied: {refusal}", host=refusal.host, rule=refusal.rule)
+    return refusal
+
+
+def _reason(decision: Decision) -> str:
+    return decision.reason or "the policy does not allow it"
+
+
+def _place(url: Url) -> str:
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    return f"{host}:{url.port}"
+
+
+def _pattern(url: Url, *, private: bool) -> Pattern:
+    # Only an exact pattern reaches private addresses.
+    reach: Final = "exact" if private else "subdomains"
+    return Pattern(reach=reach, host=url.host, scheme=url.scheme, port=url.port)
+
+
+def _is_literal(host: str) -> bool:
+    """Whether it is known without asking anybody where the host is."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        parse_address(host)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _is_private(checked: Checked) -> bool:
+    return any(classify(address) is not AddressKind.PUBLIC for address in checked.addresses)
