@@ -246,9 +246,9 @@ async def test_a_budget_spent_on_summaries_ends_the_run() -> None:
         limits=RunLimits(prompt_tokens=1000, prices=Prices(prompt=1)),
         compactor=SummarizingCompactor(budget=ContextBudget(4096)),
     )
-    result, _ = await play(store, Scripted([SUMMARY] * 9), settings=settings)
+    result, events = await play(store, Scripted([SUMMARY] * 9), settings=settings)
     assert (result.status, result.reason) == (Status.BUDGET, "prompt_tokens")
-    assert result.tokens.prompt == 1800
+    assert result.tokens.prompt == 1800 and of_type(events, "warning") == []
 
 
 def test_a_resumed_run_keeps_its_request_and_its_own_steps_out_of_the_summary() -> None:

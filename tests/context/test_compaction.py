@@ -189,6 +189,15 @@ async def test_summaries_of_which_no_two_fit_together_are_still_merged_and_none_
     assert "merged" in done.summary and max(sizes(llm, estimate_tokens)) <= 3584
 
 
+async def test_a_part_left_over_is_passed_on_and_not_paid_for_again() -> None:
+    llm = Scripted([lambda request: "merged" if is_merge(request) else "word " * 1300] * 20)
+    entries = [Entry("result", "fact " * 3000, "r") for _ in range(3)] + turns(3)
+    await compact(entries, llm, trigger=8, keep=7, budget=ContextBudget(4096))
+    merges = [request.messages[1].text for request in llm.requests if is_merge(request)]
+    assert len(llm.requests) - len(merges) == 3
+    assert [len(re.findall(r"^\[notes, part", text, re.MULTILINE)) for text in merges] == [2, 2]
+
+
 async def test_summaries_that_never_get_shorter_fail_instead_of_costing_for_ever() -> None:
     llm = Scripted([lambda request: request.messages[1].text] * 200)
     with pytest.raises(ModelError, match="shorter"):
