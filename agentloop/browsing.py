@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -15,10 +15,12 @@ from agentloop.errors import InvalidInput, RequestRefused
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.network.pattern import Pattern, for_browser
 from agentloop.guard.network.url import parse_url
+from agentloop.guard.redact import Redactor
 from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM
 from agentloop.loop import Loop, RunHandle
-from agentloop.records import RunLimits, RunRequest, RunResult
+from agentloop.records import Json, RunLimits, RunRequest, RunResult
+from agentloop.report.checks import Check, DriverPage, judge
 
 if TYPE_CHECKING:
     from agentloop.browser.base import Driver
@@ -33,7 +35,8 @@ class BrowseOptions:
     `allow` are patterns ([scheme://]host[:port]) of what pages may reach; None: any public address, and
     always the origin of the start URL. `vision` names an image-capable model; without one, scripts have no
     `ask`. `artifacts` takes a picture and the marks of each turn. `browser_sandbox` "auto" is on, and off
-    for root.
+    for root. `expect` are checks of the finished run (`report.checks.FORMS`); one that is not met makes it
+    `check_failed`.
     """
 
     url: str | None = None
@@ -48,6 +51,8 @@ class BrowseOptions:
     limits: RunLimits = RunLimits()
     artifacts: Artifacts | None = None
     run_id: str | None = None
+    expect: Sequence[str] = ()
+    redactor: Redactor | None = None
 
 
 @asynccontextmanager
@@ -56,8 +61,8 @@ async def open_browse(
 ) -> AsyncIterator[RunHandle]:
     """A browser and a run in it, not yet begun; both are closed at the end.
 
-    Raises `BrowserNotFound` when there is no browser, `InvalidInput` for a URL that is no web address or a
-    pattern that cannot be held.
+    Raises `BrowserNotFound` when there is no browser, `InvalidInput` for a URL that is no web address, a
+    pattern that cannot be held or a check that is none.
     """
     _check(options)
     from agentloop.browser.pack import browser_capability
@@ -68,15 +73,23 @@ async def open_browse(
     async with BrowserHost.launch(
         headless=options.headless, browser_sandbox=options.browser_sandbox, slow_mo_ms=options.slow_mo_ms
     ) as host:
+        checks = [Check.parse(text) for text in options.expect]
+        pages: list[DriverPage] = []
 
-        def new_driver(context: BuildContext) -> AbstractAsyncContextManager[Driver]:
-            return host.driver(
+        @asynccontextmanager
+        async def new_driver(context: BuildContext) -> AsyncIterator[Driver]:
+            async with host.driver(
                 allow=options.allow,
                 allow_private=options.allow_private,
                 start_url=context.start_url,
                 viewport=options.viewport,
                 storage_state=context.state,
-            )
+            ) as driver:
+                pages.append(DriverPage(driver))
+                yield driver
+
+        async def verify(handle: RunHandle) -> Sequence[Mapping[str, Json]]:
+            return await judge(checks, answer=handle.final_text, page=pages[-1] if pages else None)
 
         browser = browser_capability(
             new_driver, vision=LLMVision(llm, model=options.vision) if options.vision else None, globals=True
@@ -89,6 +102,8 @@ async def open_browse(
             settings=LoopSettings(limits=options.limits, prompt=Prompt.named("browse")),
             on_ask=on_ask,
             artifacts=options.artifacts,
+            verify=verify if checks else None,
+            redactor=options.redactor,
         )
         request = RunRequest(task, url=options.url, run_id=options.run_id)
         async with loop, await loop.open(request, on_event=on_event) as handle:
@@ -102,6 +117,8 @@ def _check(options: BrowseOptions) -> None:
         raise InvalidInput(f"{options.url} is no address of a web page: {error}") from None
     for pattern in options.allow or ():
         for_browser(Pattern.parse(pattern))
+    for text in options.expect:
+        Check.parse(text)
 
 
 async def browse(
@@ -116,6 +133,7 @@ async def browse(
     vision: str | None = None,
     limits: RunLimits | None = None,
     artifacts: Artifacts | None = None,
+    expect: Sequence[str] = (),
     on_event: OnEvent | None = None,
 ) -> RunResult:
     """Does one task in a fresh browser and returns how it went; see `BrowseOptions` for the arguments.
@@ -134,6 +152,7 @@ async def browse(
         vision=vision,
         limits=limits or RunLimits(),
         artifacts=artifacts,
+        expect=expect,
     )
     if llm is not None:
         return await _browse(task, options, llm=llm, on_event=on_event)

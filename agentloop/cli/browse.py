@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_EXPECT = """What must hold in the end, else exit 4; repeatable: url=, url~=, title=, title~=, text=, no-text=,
+count:SELECTOR=N, js=, answer=, answer~=, download=."""
+
 
 @click.command("browse")
 @task_options
@@ -42,6 +45,7 @@ __all__ = ["command"]
     show_default=True,
     help="Chromium's own sandbox; auto is on, and off for root.",
 )
+@click.option("--expect", multiple=True, metavar="CHECK", help=_EXPECT)
 def command(task: tuple[str, ...], **given: Any) -> int:
     """Do TASK in a real browser.
 
@@ -78,4 +82,5 @@ def _browse_options(options: TaskOptions, given: dict[str, Any]) -> BrowseOption
         limits=options.limits,
         artifacts=FolderArtifacts(folder) if folder else None,
         run_id=run_id,
+        expect=given["expect"],
     )
