@@ -15,6 +15,7 @@ AgentLoopError
 │   ├── Refused                policy or boundary said no
 │   │   ├── PolicyDenied       a policy or a person declined the call
 │   │   └── RequestRefused     the network boundary declined a request; names host and rule
+│   ├── FileConflict           a file was changed by somebody else in between
 │   └── StoreError             the store could not read or write
 │       ├── RunOwned           a living process works on this run
 │       └── StaleEpoch         another process owns this run now
@@ -47,6 +48,7 @@ __all__ = [
     "DriverTimeout",
     "EndRun",
     "EndTurn",
+    "FileConflict",
     "InvalidInput",
     "ModelAuthError",
     "ModelError",
@@ -146,6 +148,10 @@ class RequestRefused(Refused):
         super().__init__(message)
         self.host = host
         self.rule = rule
+
+
+class FileConflict(WorldError):
+    """A file is not as it was when its change was decided; nothing was written."""
 
 
 class StoreError(WorldError):

@@ -1,39 +1,35 @@
-"""Deny, then ask: the way from a call to the leave for it."""
+"""Deny, then ask: leave for calls whose whole scope a person can read in one question."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agentloop.capabilities import BuildContext
 from agentloop.errors import PolicyDenied
 from agentloop.guard.grants import Grant
-from agentloop.guard.policy import Decision, ToolCall
+from agentloop.packs.permission import Permission
 from agentloop.records import Json
 
-if TYPE_CHECKING:
-    from agentloop.capabilities import BuildContext
-
-__all__ = ["require_leave"]
+__all__ = ["need_leave", "permission_of"]
 
 
-async def require_leave(
-    context: BuildContext, tool: str, args: dict[str, Json], *, question: str, grant: Grant
-) -> None:
-    """Returns when the policy allows the call or a person does. Raises `PolicyDenied` otherwise."""
-    decision = await _decided(context, tool, args)
+def permission_of(context: BuildContext) -> Permission:
+    """Whom a run's packs ask."""
+    return Permission(
+        policy=context.policy,
+        ask=context.ask,
+        tell=context.emit,
+        scope=context.scope,
+        session_id=context.session_id,
+        run_id=context.run_id,
+    )
+
+
+async def need_leave(permission: Permission, tool: str, *, question: str, grant: Grant, **args: Json) -> None:
+    """Returns when the policy allows the call or a person does. Raises `PolicyDenied` with the policy's reason."""
+    decision = await permission.decision(tool, **args)
     if decision.allowed:
         return
-    reason = decision.reason or f"{tool} is not allowed"
-    if context.ask is None:
-        raise PolicyDenied(f"{tool}: {reason}")
-    if not await context.ask(question, kind="confirm", grant=grant):
+    reason = decision.reason or "the policy does not allow it"
+    if permission.ask is None:
+        raise PolicyDenied(f"{tool} denied: {reason}")
+    if not await permission.granted(question, grant):
         raise PolicyDenied(f"{tool} was declined: {reason}")
-
-
-async def _decided(context: BuildContext, tool: str, args: dict[str, Json]) -> Decision:
-    if context.policy is None:
-        return Decision(allowed=True)
-    call = ToolCall(tool=tool, args=args, scope=context.scope, session_id=context.session_id, run_id=context.run_id)
-    try:
-        return await context.policy.check(call)
-    except Exception as error:  # the border: a policy is foreign code, and one that fails allows nothing
-        return Decision(allowed=False, reason=f"the policy failed: {type(error).__name__}: {error}")

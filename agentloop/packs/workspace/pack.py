@@ -14,9 +14,10 @@ from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import FileConflict, InvalidInput
 from agentloop.guard.grants import Grant
 from agentloop.packs.base import Pack, Primitive
-from agentloop.packs.consent import require_leave
+from agentloop.packs.consent import need_leave, permission_of
 from agentloop.packs.notes import Notes
 from agentloop.packs.options import Options, text_argument
+from agentloop.packs.permission import Permission
 from agentloop.packs.resources import help_texts, text
 from agentloop.packs.workspace.listing import Listing, list_files, list_folder, search
 from agentloop.packs.workspace.patterns import compile_glob, compile_line_pattern
@@ -54,15 +55,15 @@ def workspace_capability(
         folder = root if root is not None else context.workspace
         if folder is None:
             raise InvalidInput("no workspace: name the folder whose files scripts may use")
-        return [workspace_pack(Root(folder), context, limits=limits)]
+        return [workspace_pack(Root(folder), permission_of(context), limits=limits)]
 
     return Capability(name="workspace", description=_DESCRIPTION, build=build)
 
 
-def workspace_pack(root: Root, context: BuildContext, *, limits: WorkspaceLimits | None = None) -> Pack:
+def workspace_pack(root: Root, permission: Permission | None = None, *, limits: WorkspaceLimits | None = None) -> Pack:
     """The pack, which closes `root` at the run's end."""
     declarations = text("workspace.d.ts")
-    desk = _Desk(root, context, limits or WorkspaceLimits())
+    desk = _Desk(root, permission or Permission(), limits or WorkspaceLimits())
     return Pack(
         name="workspace",
         description=_DESCRIPTION,
@@ -84,10 +85,10 @@ def workspace_pack(root: Root, context: BuildContext, *, limits: WorkspaceLimits
 class _Desk:
     """What stands between a script's call and the folder: reading arguments, leave, events and notes."""
 
-    def __init__(self, root: Root, context: BuildContext, limits: WorkspaceLimits) -> None:
+    def __init__(self, root: Root, permission: Permission, limits: WorkspaceLimits) -> None:
         self.notes = Notes()
         self._root = root
-        self._context = context
+        self._permission = permission
         self._limits = limits
         self._bench = Bench()
 
@@ -130,12 +131,12 @@ class _Desk:
         return change.replaced
 
     async def _make(self, tool: str, change: Change) -> None:
-        await require_leave(
-            self._context,
+        await need_leave(
+            self._permission,
             tool,
-            {"path": change.path},
             question=f"Allow the agent to modify {change.path}?",
-            grant=Grant(kind="path", subject=change.path),
+            grant=Grant(kind="path", subject=f"modify {change.path}"),
+            path=change.path,
         )
         await self._work(partial(put, self._root, change))
         size = len(change.content)
@@ -201,7 +202,7 @@ class _Desk:
         return await self._bench.run(bounded, seconds=self._limits.seconds)
 
     async def _emit(self, kind: str, content: str, **args: Json) -> None:
-        await self._context.emit("sandbox_event", content=content, args={"kind": kind, **args})
+        await self._permission.tell("sandbox_event", content=content, args={"kind": kind, **args})
 
 
 @contextmanager
