@@ -264,6 +264,20 @@ def test_a_resumed_run_keeps_its_request_and_its_own_steps_out_of_the_summary() 
     assert said.draft(Prompt(system="S"), system="S", tail="").messages()[1].text == "NOTES\n\nTHE REQUEST"
 
 
+def test_a_resumed_run_that_made_the_summary_itself_knows_what_is_its_own() -> None:
+    mark = {"retain_from_step": 3}
+    steps = [
+        Step(session_id="s", run_id="r0", type="user", content="an older request", index=3),
+        Step(session_id="s", run_id="r0", type="response", content="an older answer", index=4),
+        Step(session_id="s", run_id="r1", type="summary", content="NOTES", index=6, tool_args=mark),
+        Step(session_id="s", run_id="r1", type="execute_js", content="a()", index=7),
+    ]
+    said = Conversation(steps, run_id="r1", window=80, request="THE REQUEST")
+    assert [entry.content for entry in said.earlier] == ["NOTES", "an older request", "an older answer"]
+    texts = [message.text for message in said.draft(Prompt(system="S"), system="S", tail="").messages()]
+    assert "THE REQUEST" in texts[3] and texts[4].startswith("```javascript")
+
+
 # The budget -----------------------------------------------------------------------------------------
 
 

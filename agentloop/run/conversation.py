@@ -44,7 +44,9 @@ class Conversation:
         self._entries[: self._first_own(self._entries)] = entries
 
     def _first_own(self, entries: Sequence[Entry]) -> int:
-        return next((at for at, entry in enumerate(entries) if entry.run_id == self._run_id), len(entries))
+        # A summary bears the id of the run that made it, and stands for what came before that run.
+        own = (at for at, entry in enumerate(entries) if entry.run_id == self._run_id and entry.kind != "summary")
+        return next(own, len(entries))
 
     def draft(self, prompt: Prompt, *, system: str, tail: str) -> Draft:
         """The next call; `tail` is what holds for this call only."""
