@@ -22,22 +22,22 @@ def utc_now() -> str:
 
 
 class Clock:
-    """Seconds of active time since it was made; `pause()` stops it, nested pauses count once.
+    """Seconds of active time, from `spent` on; `pause()` stops it, nested pauses count once.
 
     The run's deadline and the sandbox's are both measured on the run's one clock,
     so that time spent waiting for a person belongs to neither.
     """
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic, *, spent: float = 0.0) -> None:
         self._now = now
-        self._origin = now()
+        self._origin = now() - spent
         self._depth = 0
         self._paused_at = 0.0
         self._running = asyncio.Event()
         self._running.set()
 
     def now(self) -> float:
-        """Active seconds since the clock was made."""
+        """Active seconds, those spent before the clock was made included."""
         return (self._paused_at if self._depth else self._now()) - self._origin
 
     @contextmanager

@@ -44,8 +44,8 @@ class Journal:
         self._on_event = on_event
         self.redactor = redactor or Redactor()
         self._order = asyncio.Lock()
-        self.turn = 0
-        self.steps = 0
+        self.turn = run.iterations
+        self.steps = run.steps
 
     async def step(
         self,

@@ -17,7 +17,6 @@ from agentloop.capabilities import Capability
 from agentloop.context import feedback
 from agentloop.context.budget import ContextBudget
 from agentloop.context.compaction import Compactor
-from agentloop.context.digest import shape
 from agentloop.context.history import HISTORY_WINDOW
 from agentloop.context.prompt import system_prompt
 from agentloop.context.reply import Answer, Empty, Script, Truncated, parse_reply
@@ -33,9 +32,10 @@ from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, Us
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
 from agentloop.run.economy import Economy
-from agentloop.run.ending import end_of, expected, finish
+from agentloop.run.ending import end_of, expected, finish, result_of
+from agentloop.run.keeping import save_turn
 from agentloop.run.model_call import ask
-from agentloop.run.opening import open_run
+from agentloop.run.opening import Collaborators, begin, open_run, resume_run
 from agentloop.run.script import execute
 from agentloop.sandbox.base import Outcome
 from agentloop.sandbox.builder import CapabilityBuilder, SandboxBuilder
@@ -78,13 +78,11 @@ class RunHandle:
             request=context.request.message,
         )
         self._economy = Economy(context, loop.settings, model=loop.model or "")
-        self._carry = context.carry
-        self._shape = shape(context.carry)
         self._empties = 0
         self._cancelled: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.system_prompt = ""
-        self.final_text = ""
-        self.result: RunResult | None = None
+        self.final_text = context.run.final_text
+        self.result: RunResult | None = result_of(context.run) if context.run.status.terminal else None
 
     @property
     def context(self) -> RunContext:
@@ -121,6 +119,7 @@ class RunHandle:
         self._journal.turn += 1
         with self._context.trace.turn(self._journal.turn):
             await self._follow(await self._ask())
+        await save_turn(self._context)
 
     async def _follow(self, reply: ModelReply) -> None:
         match parse_reply(reply.content, reply.finish_reason):
@@ -136,13 +135,9 @@ class RunHandle:
                 await self._count_empty(reply.usage)
 
     async def _begin(self) -> None:
-        context, request = self._context, self._context.request
-        await self._journal.emit(
-            "run_started", content=request.message, args={"url": request.url} if request.url else {}
-        )
-        await self._journal.step("user", request.message)
-        await self._economy.compact(self._said)
-        self._said.add("user", request.message)
+        context = self._context
+        if not context.resumed:
+            await begin(context, self._said, self._economy)
         built = await context.start(self._loop.builder)
         for warning in built.warnings:
             await self._journal.emit("warning", content=warning)
@@ -151,8 +146,10 @@ class RunHandle:
             built.packs,
             core=core_declarations(),
             persona=context.session.persona,
-            context=request.context,
+            context=context.request.context,
         )
+        if context.answered is not None:
+            raise EndRun(Status.COMPLETED, data=context.answered)
 
     async def _ask(self) -> ModelReply:
         return await ask(
@@ -171,9 +168,10 @@ class RunHandle:
         return await self._economy.fit(draft)
 
     def _digest(self) -> str:
-        if self._shape:
-            self._spending.data_bytes_carried += max(0, len(self._carry or "") - len(self._shape))
-        return feedback.args_shape(self._shape)
+        carry, digest = self._context.carry or "", self._context.shape
+        if digest:
+            self._spending.data_bytes_carried += max(0, len(carry) - len(digest))
+        return feedback.args_shape(digest)
 
     def _last_words(self) -> str:
         left = self._spending.iterations_left + 1
@@ -184,20 +182,9 @@ class RunHandle:
     async def _execute(self, script: Script, usage: Usage) -> None:
         self._empties = 0
         outcome, receipts = await execute(
-            self._context, self._said, script, carry=self._carry, prompt=self._loop.settings.prompt, usage=usage
+            self._context, self._said, script, prompt=self._loop.settings.prompt, usage=usage
         )
-        await self._thread(outcome)
         await self._watch_progress(script.code, outcome, receipts)
-
-    async def _thread(self, outcome: Outcome) -> None:
-        if outcome.value_json is None:
-            return
-        self._spending.check_carry(outcome.value_json)
-        self._carry = None if outcome.value_json == "null" else outcome.value_json
-        kept = self._carry and self._journal.redactor.document(self._carry)
-        self._shape = shape(kept)
-        await self._loop.store.save_carry(self._context.run.session_id, kept)
-        await self._journal.emit("data_update", content=self._shape, args={"bytes": len(outcome.value_json)})
 
     async def _watch_progress(self, code: str, outcome: Outcome, receipts: Sequence[str]) -> None:
         verdict, hint = self._said.judge_progress(code, outcome, [*receipts, *self._context.observed])
@@ -281,10 +268,8 @@ class Loop:
             raise TypeError("give Loop either capabilities or a sandbox_builder, not both")
         if settings is not None and (limits or compactor or context_budget):
             raise TypeError("settings carries limits, compactor and context_budget of its own: leave them out")
-        self.llm = llm
         self.store = store
         self.builder: SandboxBuilder = sandbox_builder or CapabilityBuilder(capabilities)
-        self.policy = policy or DefaultPolicy()
         self.model = model
         self.settings = settings or LoopSettings(
             limits=limits or RunLimits(),
@@ -292,34 +277,34 @@ class Loop:
             compactor=compactor,
             context_budget=context_budget,
         )
-        self.on_ask = on_ask
         self.verify = verify
-        self.artifacts = artifacts
-        self.redactor = redactor or Redactor()
-        self.tracing = Tracing(tracer_provider=tracer_provider, meter_provider=meter_provider)
-
-    async def open(self, request: RunRequest, *, on_event: OnEvent | None = None) -> RunHandle:
-        """A new run, kept in the store and not yet begun. Raises `StoreError` and `InvalidInput`."""
-        context = await open_run(
-            request,
-            store=self.store,
-            llm=self.llm,
+        self._given = Collaborators(
+            store=store,
+            llm=llm,
             settings=self.settings,
-            policy=self.policy,
-            on_ask=self.on_ask,
-            artifacts=self.artifacts,
-            on_event=on_event,
-            redactor=self.redactor,
-            tracing=self.tracing,
+            policy=policy or DefaultPolicy(),
+            on_ask=on_ask,
+            artifacts=artifacts,
+            redactor=redactor or Redactor(),
+            tracing=Tracing(tracer_provider=tracer_provider, meter_provider=meter_provider),
         )
-        return RunHandle(self, context)
 
-    async def run(self, request: RunRequest | str, *, on_event: OnEvent | None = None) -> RunResult:
+    async def open(self, request: RunRequest | str, *, on_event: OnEvent | None = None) -> RunHandle:
+        """A new run, kept in the store and not yet begun; or, given a session's id, its last run taken up again.
+
+        A run that is over comes back with its `result`. Raises `StoreError`, `InvalidInput`, `UnknownSession`,
+        and `RunOwned` while a living process has a run in the session.
+        """
+        if isinstance(request, str):
+            return RunHandle(self, await resume_run(request, self._given, on_event=on_event))
+        return RunHandle(self, await open_run(request, self._given, on_event=on_event))
+
+    async def run(self, request: RunRequest, *, on_event: OnEvent | None = None) -> RunResult:
         """Runs to the end. Every way a run can end is a status of the result, not an exception."""
-        async with await self.open(_request(request), on_event=on_event) as handle:
+        async with await self.open(request, on_event=on_event) as handle:
             return await handle.run()
 
-    async def stream(self, request: RunRequest | str) -> AsyncIterator[RunEvent]:
+    async def stream(self, request: RunRequest) -> AsyncIterator[RunEvent]:
         """The run's events as they happen, `done` last. Leaving the loop early cancels the run."""
         queue: asyncio.Queue[RunEvent | None] = asyncio.Queue()
         task = asyncio.create_task(self.run(request, on_event=queue.put_nowait))
@@ -332,7 +317,7 @@ class Loop:
             task.cancel()
             await asyncio.wait([task])
 
-    def run_sync(self, request: RunRequest | str) -> RunResult:
+    def run_sync(self, request: RunRequest) -> RunResult:
         """`run` for code without an event loop; opens and closes one of its own."""
 
         async def main() -> RunResult:
@@ -352,7 +337,3 @@ class Loop:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-def _request(request: RunRequest | str) -> RunRequest:
-    return RunRequest(request) if isinstance(request, str) else request

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from agentloop import Loop, MemoryStore, RunLimits, Scripted
+from agentloop import Loop, MemoryStore, RunLimits, RunRequest, Scripted
 from agentloop.events import EVENT_TYPES, LIVE_ONLY, RunEvent
 
 SCHEMA: dict[str, Any] = json.loads(files("agentloop").joinpath("events.schema.json").read_text("utf-8"))
@@ -32,7 +32,7 @@ async def test_every_event_and_the_result_of_a_run_fit_the_schema() -> None:
     events: list[RunEvent] = []
     script = "```js\nfunction run() { return {a: 1} }\n```"
     loop = Loop(llm=Scripted([script, "", script, "All of it is done now, and well."]), store=MemoryStore())
-    result = await loop.run("x", on_event=events.append)
+    result = await loop.run(RunRequest("x"), on_event=events.append)
     for event in events:
         check(event.to_dict())
     check({"type": "result"} | result.to_dict())
@@ -42,7 +42,7 @@ async def test_every_event_and_the_result_of_a_run_fit_the_schema() -> None:
 async def test_a_failed_run_fits_the_schema_too() -> None:
     events: list[RunEvent] = []
     loop = Loop(llm=Scripted([]), store=MemoryStore(), limits=RunLimits(iterations=1))
-    result = await loop.run("x", on_event=events.append)
+    result = await loop.run(RunRequest("x"), on_event=events.append)
     for line in ({"type": "result"} | result.to_dict(), *(event.to_dict() for event in events)):
         check(line)
 

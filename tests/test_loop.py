@@ -62,7 +62,9 @@ async def play(
 ) -> tuple[RunResult, list[RunEvent], Scripted]:
     events: list[RunEvent] = []
     llm = Scripted(replies)
-    result = await Loop(**({"llm": llm, "store": MemoryStore()} | loop)).run(request, on_event=events.append)
+    asked = RunRequest(request) if isinstance(request, str) else request
+    collaborators: dict[str, Any] = {"llm": llm, "store": MemoryStore()} | loop
+    result = await Loop(**collaborators).run(asked, on_event=events.append)
     return result, events, llm
 
 
@@ -349,7 +351,7 @@ async def test_a_cancelled_task_still_finalizes_and_passes_the_cancellation_on()
         await asyncio.Event().wait()
 
     loop = Loop(llm=Scripted([js("wait()")]), store=store, capabilities=[capability("w", pack_of("wait", wait))])
-    task = asyncio.create_task(loop.run("x", on_event=events.append))
+    task = asyncio.create_task(loop.run(RunRequest("x"), on_event=events.append))
     await inside.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -363,7 +365,7 @@ async def test_leaving_a_stream_early_cancels_the_run() -> None:
     store = MemoryStore()
     loop = Loop(llm=Scripted([returns("1"), returns("2"), ANSWER]), store=store)
     run_id = ""
-    stream = loop.stream("x")
+    stream = loop.stream(RunRequest("x"))
     async for event in stream:
         run_id = event.run_id
         if event.type == "execute_js":
@@ -375,11 +377,11 @@ async def test_leaving_a_stream_early_cancels_the_run() -> None:
 
 async def test_a_stream_ends_with_done() -> None:
     loop = Loop(llm=Scripted([ANSWER]), store=MemoryStore())
-    assert [event.type async for event in loop.stream("x")][-1] == "done"
+    assert [event.type async for event in loop.stream(RunRequest("x"))][-1] == "done"
 
 
 def test_run_sync_needs_no_event_loop() -> None:
-    assert Loop(llm=Scripted([ANSWER]), store=MemoryStore()).run_sync("x").final_text == "done"
+    assert Loop(llm=Scripted([ANSWER]), store=MemoryStore()).run_sync(RunRequest("x")).final_text == "done"
 
 
 async def test_closing_an_open_run_ends_it_once() -> None:
@@ -604,7 +606,7 @@ async def test_the_clock_stops_while_a_question_is_open() -> None:
 
 
 async def test_checks_run_while_the_packs_are_open_and_turn_the_status() -> None:
-    open_packs = []
+    open_packs: list[Pack] = []
 
     async def aclose() -> None:
         open_packs.clear()

@@ -288,6 +288,6 @@ async def test_without_a_redactor_nothing_is_changed(tmp_path: Path) -> None:
         capabilities=[pack.capability()],
     )
     async with loop:
-        result = await loop.run("go", on_event=events.append)
+        result = await loop.run(RunRequest("go"), on_event=events.append)
     assert result.final_text == f"it is {SECRET}"
     assert any(SECRET in event.content for event in events)

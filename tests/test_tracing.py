@@ -239,9 +239,13 @@ async def test_figures(recorded: Recorded) -> None:
 
 async def test_either_provider_will_do() -> None:
     recorded = Recorded()
-    await Loop(llm=Scripted([js("answer(1)")]), store=MemoryStore(), tracer_provider=recorded.tracers).run("go")
+    await Loop(llm=Scripted([js("answer(1)")]), store=MemoryStore(), tracer_provider=recorded.tracers).run(
+        RunRequest("go")
+    )
     assert len(recorded.spans) == 5 and recorded.reader.get_metrics_data() is None
-    await Loop(llm=Scripted([js("answer(1)")]), store=MemoryStore(), meter_provider=recorded.meters).run("go")
+    await Loop(llm=Scripted([js("answer(1)")]), store=MemoryStore(), meter_provider=recorded.meters).run(
+        RunRequest("go")
+    )
     assert len(recorded.spans) == 5 and "agentloop.runs" in recorded.figures()
 
 
@@ -252,15 +256,15 @@ async def test_without_a_provider_nothing_is_recorded() -> None:
     """Not even where the program has set one up for itself: tracing is asked for, never guessed."""
     recorded = Recorded()
     set_tracer_provider(recorded.tracers)
-    result = await Loop(llm=Scripted(A_THROW_AND_A_RETRY), store=MemoryStore()).run("go")
+    result = await Loop(llm=Scripted(A_THROW_AND_A_RETRY), store=MemoryStore()).run(RunRequest("go"))
     assert result.status is Status.COMPLETED
     assert recorded.spans == ()
 
 
 def test_without_a_provider_opentelemetry_is_not_loaded() -> None:
     code = (
-        "import asyncio, sys; from agentloop import Loop, MemoryStore, Scripted;"
-        "asyncio.run(Loop(llm=Scripted(['```js\\nanswer(1)\\n```']), store=MemoryStore()).run('go'));"
+        "import asyncio, sys; from agentloop import Loop, MemoryStore, RunRequest, Scripted;"
+        "asyncio.run(Loop(llm=Scripted(['```js\\nanswer(1)\\n```']), store=MemoryStore()).run(RunRequest('go')));"
         "print([name for name in sys.modules if name.startswith('opentelemetry')])"
     )
     done = subprocess.run(

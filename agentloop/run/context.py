@@ -11,11 +11,13 @@ from typing import Any
 from agentloop.capabilities import BuildContext
 from agentloop.clock import Clock
 from agentloop.context import feedback
+from agentloop.context.digest import shape
 from agentloop.errors import AgentLoopError, EndRun
 from agentloop.journal import Journal
 from agentloop.llm.base import LLM
 from agentloop.packs.base import Pack
 from agentloop.records import RunRecord, RunRequest, Session, Status, Step
+from agentloop.run.heartbeat import beating
 from agentloop.run.spending import Spending
 from agentloop.sandbox.base import Sandbox
 from agentloop.sandbox.builder import BuiltSandbox, SandboxBuilder
@@ -45,9 +47,21 @@ class RunContext:
     build: BuildContext
     trace: RunTrace = field(default_factory=RunTrace)
     built: BuiltSandbox | None = None
+    resumed: bool = False
+    shape: str = ""
     in_script: bool = False
     observed: tuple[str, ...] = ()
     _exit: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    def __post_init__(self) -> None:
+        self.shape = shape(self.carry)
+
+    @property
+    def answered(self) -> str | None:
+        """What the run answered before its process died without writing the end; None when it did not."""
+        last = self.steps[-1] if self.steps else None
+        own = last is not None and last.run_id == self.run.run_id and last.type == "execute_js_result"
+        return str(last.tool_args["answer"]) if last and own and "answer" in last.tool_args else None
 
     @property
     def started(self) -> bool:
@@ -72,6 +86,7 @@ class RunContext:
 
     async def start(self, builder: SandboxBuilder) -> BuiltSandbox:
         """Builds packs and sandbox. Raises `SandboxError`, `EndRun`."""
+        await self._exit.enter_async_context(beating(self.store, self.run))
         with self.trace.sandbox_build():
             self.built = await self._exit.enter_async_context(builder.build(self.build))
         return self.built

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from agentloop.context import feedback
@@ -20,10 +20,11 @@ from agentloop.errors import (
     SandboxError,
     StoreError,
 )
-from agentloop.records import Json, RunResult, Status
+from agentloop.records import Json, RunRecord, RunResult, Status
 from agentloop.run.context import RunContext
+from agentloop.run.keeping import record, save_state
 
-__all__ = ["FINISH_S", "Judge", "end_of", "expected", "finish"]
+__all__ = ["FINISH_S", "Judge", "end_of", "expected", "finish", "result_of"]
 
 FINISH_S = 20.0
 """Seconds that writing a run's end may take, whatever ended it."""
@@ -89,6 +90,7 @@ class _Verdict:
 async def _write(context: RunContext, end: EndRun, system_prompt: str, judge: Judge | None) -> RunResult:
     try:
         verdict = await _last_steps(context, end, judge)
+        await save_state(context)
     finally:
         await context.stop()
     result = _result(context, verdict, system_prompt)
@@ -151,21 +153,25 @@ def _result(context: RunContext, verdict: _Verdict, system_prompt: str) -> RunRe
 
 
 async def _save(context: RunContext, result: RunResult) -> None:
-    context.run = replace(
-        context.run,
-        status=result.status,
-        reason=result.reason,
-        final_text=result.final_text,
-        iterations=context.spending.iterations,
-        steps=result.steps,
-        tokens=result.tokens,
-        cost=result.cost,
-        primitive_calls=context.spending.calls,
-        active_ms=result.duration_ms,
-        data_bytes_carried=result.data_bytes_carried,
-    )
+    context.run = record(context, status=result.status, reason=result.reason, final_text=result.final_text)
     await context.store.save_run(context.run)
     await context.store.set_session_status(context.run.session_id, result.status)
+
+
+def result_of(run: RunRecord) -> RunResult:
+    """The result of a run that is over, from its row."""
+    return RunResult(
+        run_id=run.run_id,
+        session_id=run.session_id,
+        status=run.status,
+        reason=run.reason,
+        final_text=run.final_text,
+        steps=run.steps,
+        tokens=run.tokens,
+        cost=run.cost,
+        duration_ms=run.active_ms,
+        data_bytes_carried=run.data_bytes_carried,
+    )
 
 
 def _summary(result: RunResult) -> dict[str, Json]:

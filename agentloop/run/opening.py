@@ -1,82 +1,150 @@
-"""Begins a run: its rows in the store, and everything it stands on."""
+"""Begins a run, or takes one up again: its rows in the store, and everything it stands on."""
 
 from __future__ import annotations
 
-import os
-import socket
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import BuildContext
 from agentloop.clock import Clock
+from agentloop.context import feedback
 from agentloop.context.settings import LoopSettings
+from agentloop.errors import RunOwned, UnknownSession
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.policy import Policy
 from agentloop.guard.redact import Redactor
 from agentloop.journal import Journal, OnEvent
 from agentloop.llm.base import LLM
 from agentloop.llm.metered import Metered
-from agentloop.records import RunRecord, RunRequest, Session, Usage
+from agentloop.records import RunRecord, RunRequest, Session, Status, Usage
 from agentloop.run.context import RunContext
+from agentloop.run.conversation import Conversation
+from agentloop.run.economy import Economy
 from agentloop.run.past import past_steps
 from agentloop.run.questions import Questions
 from agentloop.run.spending import Spending
 from agentloop.stores.base import Store
+from agentloop.stores.lease import Lease, owner_gone
 from agentloop.tracing import RunTrace, Tracing
 
-__all__ = ["new_id", "open_run"]
+__all__ = ["Collaborators", "begin", "new_id", "open_run", "resume_run"]
 
 FIRST_EPOCH = 1
 
 
-async def open_run(
-    request: RunRequest,
-    *,
-    store: Store,
-    llm: LLM,
-    settings: LoopSettings,
-    policy: Policy,
-    on_ask: OnAsk | None,
-    artifacts: Artifacts | None,
-    on_event: OnEvent | None,
-    redactor: Redactor,
-    tracing: Tracing,
-) -> RunContext:
-    """Keeps a new run of a new or known session and gathers what it stands on. What was asked is redacted too."""
+@dataclass(frozen=True, kw_only=True)
+class Collaborators:
+    """What a loop gives each of its runs."""
+
+    store: Store
+    llm: LLM
+    settings: LoopSettings
+    policy: Policy
+    on_ask: OnAsk | None
+    artifacts: Artifacts | None
+    redactor: Redactor
+    tracing: Tracing
+
+
+async def open_run(request: RunRequest, given: Collaborators, *, on_event: OnEvent | None) -> RunContext:
+    """Keeps a new run of a new or known session. What was asked is redacted too.
+
+    A run of the session that a dead process left behind is closed as cancelled; raises `RunOwned` while a
+    living one has a run in it.
+    """
+    store, redactor = given.store, given.redactor
     request = replace(request, message=redactor.text(request.message))
     session = await store.create_session(Session(session_id=request.session or new_id()))
+    await _abandon_last(store, session.session_id)
     run = await store.create_run(
         RunRecord(
             run_id=request.run_id or new_id(),
             session_id=session.session_id,
             message=request.message,
             url=request.url and redactor.text(request.url),
-            owner=f"{socket.gethostname()}:{os.getpid()}",
+            setup=request.setup,
+            owner=Lease.of_this_process().to_text(),
             epoch=FIRST_EPOCH,
         )
     )
-    steps = await past_steps(store, session.session_id, settings)
-    spending = Spending(settings.limits.narrowed(request.limits))
-    journal = Journal(store, run, on_event=on_event, redactor=redactor)
-    clock = Clock()
-    questions = Questions(store, journal, clock, session_id=session.session_id, run_id=run.run_id, on_ask=on_ask)
-    trace = tracing.run(run_id=run.run_id, session_id=session.session_id, redactor=redactor)
-    metered = Metered(llm, on_usage=_counted(spending, trace), before=spending.check)
+    return await _context(request, session, run, given, on_event=on_event)
+
+
+async def resume_run(session_id: str, given: Collaborators, *, on_event: OnEvent | None) -> RunContext:
+    """The session's last run, taken over at a new epoch unless it is over.
+
+    A script that was started and has no result gets the result "interrupted"; it is never run again.
+    Raises `UnknownSession`, and `RunOwned` while the run's owner lives.
+    """
+    store = given.store
+    session = await store.get_session(session_id)
+    run = await store.last_run(session_id)
+    if session is None or run is None:
+        raise UnknownSession(f"no session {session_id!r} has a run to resume")
+    request = RunRequest(run.message, session=session_id, run_id=run.run_id, url=run.url)
+    if run.status.terminal:
+        return await _context(request, session, run, given, on_event=on_event)
+    run = await store.claim_run(run.run_id, Lease.of_this_process().to_text())
+    context = await _context(request, session, run, given, on_event=on_event, resumed=True)
+    await context.journal.emit("resumed", content=run.message, args={"iterations": run.iterations})
+    return context
+
+
+async def begin(context: RunContext, said: Conversation, economy: Economy) -> None:
+    """The run's first steps: what was asked, after what earlier runs said was summed up where that is due."""
+    journal, request = context.journal, context.request
+    await journal.emit("run_started", content=request.message, args={"url": request.url} if request.url else {})
+    await journal.step("user", request.message)
+    await economy.compact(said)
+    said.add("user", request.message)
+
+
+async def _abandon_last(store: Store, session_id: str) -> None:
+    last = await store.last_run(session_id)
+    if last is None or last.status.terminal:
+        return
+    if not owner_gone(last):
+        raise RunOwned(
+            f"session {session_id} has a run in progress ({last.run_id}): wait for it, or use another session"
+        )
+    taken = await store.claim_run(last.run_id, Lease.of_this_process().to_text())
+    await store.save_run(replace(taken, status=Status.CANCELLED, reason="abandoned"))
+
+
+async def _context(
+    request: RunRequest,
+    session: Session,
+    run: RunRecord,
+    given: Collaborators,
+    *,
+    on_event: OnEvent | None,
+    resumed: bool = False,
+) -> RunContext:
+    store, redactor = given.store, given.redactor
+    journal = Journal(store, run, last_seq=await store.last_seq(run.run_id), on_event=on_event, redactor=redactor)
+    if resumed:
+        await _settle_interrupted(store, journal, run)
+    spending = Spending(given.settings.limits.narrowed(request.limits), run)
+    clock = Clock(spent=run.active_ms / 1000)
+    questions = Questions(store, journal, clock, session_id=session.session_id, run_id=run.run_id, on_ask=given.on_ask)
+    trace = given.tracing.run(run_id=run.run_id, session_id=session.session_id, redactor=redactor)
+    metered = Metered(given.llm, on_usage=_counted(spending, trace), before=spending.check)
     return RunContext(
         request=request,
         run=run,
         session=session,
         carry=None if request.fresh else session.carry,
-        steps=steps,
+        steps=await past_steps(store, session.session_id, given.settings),
         store=store,
         journal=journal,
         spending=spending,
         llm=metered,
         clock=clock,
         trace=trace,
+        resumed=resumed,
         build=BuildContext(
             run_id=run.run_id,
             session_id=session.session_id,
@@ -84,16 +152,24 @@ async def open_run(
             user_id=request.user_id,
             scope=request.scope,
             enabled=_enabled(session.enabled, request.enabled),
-            policy=policy,
+            policy=given.policy,
             llm=metered,
             ask=questions.ask,
             emit=journal.emit,
-            artifacts=artifacts,
+            artifacts=given.artifacts,
             clock=clock,
             allow=request.allow,
             start_url=request.url,
+            state=None if request.fresh else await store.load_state(session.session_id),
+            resumed=resumed,
         ),
     )
+
+
+async def _settle_interrupted(store: Store, journal: Journal, run: RunRecord) -> None:
+    last = await store.last_steps(run.session_id, 1)
+    if last and last[0].run_id == run.run_id and last[0].type == "execute_js":
+        await journal.step("execute_js_result", feedback.say("interrupted"), args={"interrupted": True})
 
 
 def _counted(spending: Spending, trace: RunTrace) -> Callable[[Usage], None]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentloop.context import feedback
+from agentloop.context.digest import shape
 from agentloop.context.prompt import Prompt
 from agentloop.context.reply import Script
 from agentloop.errors import EndRun, EndTurn
 from agentloop.guard.redact import Redactor
-from agentloop.records import Status, Usage
+from agentloop.records import Json, Status, Usage
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
 from agentloop.sandbox.base import Outcome
@@ -22,15 +23,17 @@ LAST_MOMENT_S = 0.5
 
 
 async def execute(
-    context: RunContext, said: Conversation, script: Script, *, carry: str | None, prompt: Prompt, usage: Usage
+    context: RunContext, said: Conversation, script: Script, *, prompt: Prompt, usage: Usage
 ) -> tuple[Outcome, tuple[str, ...]]:
     """The script's outcome and the receipts of its acts; both steps are kept, the script's before it runs.
 
-    The script runs as it was written, on the carry as it is; what is kept of both and said of them is redacted,
-    `value_json` excepted, which the next script gets as it is.
+    The script runs as it was written, on the carry as it is, and what it returned becomes the carry; what is kept
+    of them and said of them is redacted. The carry is kept before the result: a process that dies between the two
+    leaves a script that "may have half happened", never one that is told as done and has lost its data.
     Raises `EndRun` when the script answered, a primitive ended the run, or the run's calls are used up.
     """
     redactor = context.journal.redactor
+    carried = context.carry is not None
     await context.journal.step("execute_js", script.code, tokens=usage)
     said.add("script", redactor.text(script.code))
     context.in_script = True
@@ -38,20 +41,21 @@ async def execute(
     try:
         with context.trace.script() as span:
             outcome = await context.sandbox.run(
-                script.code, carry or "{}", wall_s=context.seconds_left, calls=context.spending.calls_left
+                script.code, context.carry or "{}", wall_s=context.seconds_left, calls=context.spending.calls_left
             )
             _report(span, outcome)
     except (EndRun, EndTurn) as raised:
         ended, outcome = raised, raised.outcome or Outcome()
     context.spending.calls += outcome.calls
     context.trace.ran(duration_ms=outcome.duration_ms, failed=outcome.error is not None)
+    over_budget = await _thread(context, outcome)
     outcome = _redacted(outcome, redactor)
     receipts = tuple(map(redactor.text, context.receipts()))
     text = feedback.result_text(
         outcome,
         receipts=receipts,
         notes=[*script.notes, *_feedback_of(ended)],
-        carried=carry is not None,
+        carried=carried,
         log_chars=prompt.log_chars,
     )
     context.in_script = False
@@ -59,11 +63,35 @@ async def execute(
     await context.journal.step(
         "execute_js_result",
         text,
-        args={"error": outcome.error.name} if outcome.error else {},
+        args=_result_args(outcome),
         duration_ms=outcome.duration_ms,
     )
-    _raise_end(context, outcome, ended)
+    if outcome.value_json is not None and over_budget is None:
+        size = len(outcome.value_json)
+        await context.journal.emit("data_update", content=context.shape, args={"bytes": size})
+    _raise_end(context, outcome, ended or over_budget)
     return outcome, receipts
+
+
+async def _thread(context: RunContext, outcome: Outcome) -> EndRun | None:
+    if outcome.value_json is None:
+        return None
+    try:
+        context.spending.check_carry(outcome.value_json)
+    except EndRun as end:
+        return end
+    context.carry = None if outcome.value_json == "null" else outcome.value_json
+    kept = context.carry and context.journal.redactor.document(context.carry)
+    context.shape = shape(kept)
+    # A process that lost the run must not write its carry over the new owner's.
+    await context.store.heartbeat(context.run.run_id, context.run.epoch)
+    await context.store.save_carry(context.run.session_id, kept)
+    return None
+
+
+def _result_args(outcome: Outcome) -> dict[str, Json]:
+    args: dict[str, Json] = {"error": outcome.error.name} if outcome.error else {}
+    return args if outcome.answer is None else args | {"answer": outcome.answer}
 
 
 def _report(span: Span, outcome: Outcome) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from agentloop.errors import EndRun
-from agentloop.records import RunLimits, Status, Usage
+from agentloop.records import RunLimits, RunRecord, Status, Usage
 
 __all__ = ["Spending"]
 
 
 class Spending:
-    """Counts iterations, tokens, cost and primitive calls of one run against its limits."""
+    """Counts iterations, tokens, cost and calls of a run against its limits, on from where its record stands."""
 
-    def __init__(self, limits: RunLimits) -> None:
+    def __init__(self, limits: RunLimits, run: RunRecord) -> None:
         self.limits = limits
-        self.iterations = 0
-        self.tokens = Usage()
-        self.calls = 0
-        self.data_bytes_carried = 0
+        self.iterations = run.iterations
+        self.tokens = run.tokens
+        self.calls = run.primitive_calls
+        self.data_bytes_carried = run.data_bytes_carried
 
     @property
     def cost(self) -> float:

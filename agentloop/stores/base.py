@@ -46,6 +46,11 @@ class SessionSummary:
 class SessionStore(Protocol):
     """Sessions by id. Every method but `create_session` leaves an unknown session uncreated."""
 
+    @property
+    def durable(self) -> bool:
+        """True when what is kept outlives the process."""
+        ...
+
     async def create_session(self, session: Session) -> Session:
         """Keeps a new session, stamped; an existing one is returned as it is."""
 

@@ -63,6 +63,11 @@ class JoinedStore:
         self._writes: set[asyncio.Task[Any]] = set()
         self._closed = False
 
+    @property
+    def durable(self) -> bool:
+        """As the part that keeps sessions."""
+        return self._sessions.durable
+
     async def __aenter__(self) -> Self:
         return self
 

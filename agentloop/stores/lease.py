@@ -121,6 +121,7 @@ def saved(known: RunRecord, run: RunRecord) -> RunRecord:
         session_id=known.session_id,
         message=known.message,
         url=known.url,
+        setup=known.setup,
         owner=known.owner,
         heartbeat_at=max(run.heartbeat_at, known.heartbeat_at),
         created_at=known.created_at,

@@ -36,6 +36,11 @@ class MemoryStore:
         self._questions: dict[str, Question] = {}
         self._closed = False
 
+    @property
+    def durable(self) -> bool:
+        """False."""
+        return False
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -162,7 +162,11 @@ def _summaries(db: Database) -> None:
     db.execute("CREATE INDEX steps_summaries ON steps (session_id, step_index) WHERE type = 'summary'")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_sessions, _history, _runs, _permissions, _summaries)
+def _setups(db: Database) -> None:
+    db.table("runs").add_column("setup", str, not_null_default="{}")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_sessions, _history, _runs, _permissions, _summaries, _setups)
 
 LATEST = len(MIGRATIONS)
 """The schema that this code reads and writes."""

@@ -177,6 +177,7 @@ def run_row(run: RunRecord) -> Row:
         run.heartbeat_at,
         run.created_at,
         run.updated_at,
+        _json(run.setup),
     )
 
 
@@ -203,6 +204,7 @@ def run_of(row: Sequence[Any]) -> RunRecord:
         heartbeat_at=values[17],
         created_at=values[18],
         updated_at=values[19],
+        setup=json.loads(values[20]),
     )
 
 

@@ -16,15 +16,15 @@ _UPDATE = """
     UPDATE runs SET (
         run_id, session_id, message, url, status, reason, final_text, iterations, steps, prompt_tokens,
         completion_tokens, cost, primitive_calls, active_ms, data_bytes_carried, owner, epoch, heartbeat_at,
-        created_at, updated_at
-    ) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE run_id = ?
+        created_at, updated_at, setup
+    ) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE run_id = ?
 """
 
 
 def create(db: sqlite3.Connection, run: RunRecord) -> None:
     """Keeps a new run. Raises `InvalidInput` when its id exists."""
     with transaction(db):
-        values = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+        values = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
         if not db.execute(f"INSERT OR IGNORE INTO runs VALUES ({values})", run_row(run)).rowcount:
             raise InvalidInput(f"A run with the id {run.run_id!r} exists; choose another id.")
 

@@ -39,6 +39,11 @@ class SQLiteStore:
         self.path = name if name == MEMORY else str(Path(name).absolute())
         self._writer = Writer(self.path)
 
+    @property
+    def durable(self) -> bool:
+        """True, unless all is in memory."""
+        return self.path != MEMORY
+
     async def __aenter__(self) -> Self:
         return self
 
