@@ -127,7 +127,8 @@ class RunRequest:
     """One thing to do. `limits`, `enabled` and `allow` can only narrow what the loop was built with.
 
     `context` is added to the system prompt of this run and kept nowhere. `fresh` starts from an
-    empty carry instead of the session's. `url` is opened before the first turn.
+    empty carry instead of the session's. `url` is opened before the first turn. `setup` is kept with the run
+    and never read by the engine: how whoever opened it wants to set it up again.
     """
 
     message: str
@@ -142,6 +143,7 @@ class RunRequest:
     limits: RunLimits | None = None
     enabled: Sequence[str] | None = None
     allow: Sequence[str] | None = None
+    setup: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +178,7 @@ class Session:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """What the store knows of a run: its status, what it has spent, and who owns it."""
+    """What the store knows of a run: its status, what it has spent, and who owns it. `setup` is the request's."""
 
     run_id: str
     session_id: str
@@ -197,6 +199,7 @@ class RunRecord:
     heartbeat_at: str = ""
     created_at: str = ""
     updated_at: str = ""
+    setup: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

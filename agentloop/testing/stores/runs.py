@@ -40,6 +40,7 @@ class RunsContract:
             cost=0.25,
             primitive_calls=5,
             active_ms=6,
+            setup={"allow": ["*.example"]},
             data_bytes_carried=7,
             owner="host:1",
             epoch=8,
