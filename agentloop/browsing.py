@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from agentloop.artifacts.base import Artifacts
-from agentloop.capabilities import BuildContext
-from agentloop.context.prompt import Prompt
-from agentloop.context.settings import LoopSettings
+from agentloop.build import loop_settings
+from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput, RequestRefused
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.network.pattern import Pattern, for_browser
@@ -21,6 +20,7 @@ from agentloop.llm.base import LLM
 from agentloop.loop import Loop, RunHandle
 from agentloop.records import Json, RunLimits, RunRequest, RunResult
 from agentloop.report.checks import Check, DriverPage, judge
+from agentloop.stores.base import Store
 
 if TYPE_CHECKING:
     from agentloop.browser.base import Driver
@@ -36,7 +36,11 @@ class BrowseOptions:
     always the origin of the start URL. `vision` names an image-capable model; without one, scripts have no
     `ask`. `artifacts` takes a picture and the marks of each turn. `browser_sandbox` "auto" is on, and off
     for root. `expect` are checks of the finished run (`report.checks.FORMS`); one that is not met makes it
-    `check_failed`.
+    `check_failed`. `capabilities` are what scripts may call besides the browser.
+
+    A `store` of the caller's is not closed; without one, nothing is kept. `session` goes on with that session:
+    its history, carry (unless `fresh`), and browser state. `enabled` and `setup` are the request's; see
+    `build.loop_settings` for the two windows.
     """
 
     url: str | None = None
@@ -53,14 +57,28 @@ class BrowseOptions:
     run_id: str | None = None
     expect: Sequence[str] = ()
     redactor: Redactor | None = None
+    capabilities: Sequence[Capability] = ()
+    store: Store | None = None
+    session: str | None = None
+    fresh: bool = False
+    enabled: Sequence[str] | None = None
+    context_window: int | None = None
+    history_window: int | None = None
+    setup: Mapping[str, Json] = field(default_factory=dict)
 
 
 @asynccontextmanager
 async def open_browse(
-    task: str, options: BrowseOptions, *, llm: LLM, on_event: OnEvent | None = None, on_ask: OnAsk | None = None
+    task: str | None,
+    options: BrowseOptions,
+    *,
+    llm: LLM,
+    on_event: OnEvent | None = None,
+    on_ask: OnAsk | None = None,
 ) -> AsyncIterator[RunHandle]:
     """A browser and a run in it, not yet begun; both are closed at the end.
 
+    `task` None takes up the last run of the options' session where it was left.
     Raises `BrowserNotFound` when there is no browser, `InvalidInput` for a URL that is no web address, a
     pattern that cannot be held or a check that is none.
     """
@@ -96,18 +114,41 @@ async def open_browse(
         )
         loop = Loop(
             llm=llm,
-            store=MemoryStore(),
-            capabilities=[browser],
+            store=options.store or MemoryStore(),
+            capabilities=[browser, *options.capabilities],
             model=options.model,
-            settings=LoopSettings(limits=options.limits, prompt=Prompt.named("browse")),
+            settings=loop_settings(
+                "browse",
+                limits=options.limits,
+                context_window=options.context_window,
+                history_window=options.history_window,
+            ),
             on_ask=on_ask,
             artifacts=options.artifacts,
             verify=verify if checks else None,
             redactor=options.redactor,
         )
-        request = RunRequest(task, url=options.url, run_id=options.run_id)
-        async with loop, await loop.open(request, on_event=on_event) as handle:
+        async with (
+            loop if options.store is None else nullcontext(),
+            await loop.open(_request(task, options), on_event=on_event) as handle,
+        ):
             yield handle
+
+
+def _request(task: str | None, options: BrowseOptions) -> RunRequest | str:
+    if task is None:
+        if options.session is None:
+            raise InvalidInput("give a task, or the session whose last run is to be taken up")
+        return options.session
+    return RunRequest(
+        task,
+        session=options.session,
+        run_id=options.run_id,
+        fresh=options.fresh,
+        url=options.url,
+        enabled=options.enabled,
+        setup=options.setup,
+    )
 
 
 def _check(options: BrowseOptions) -> None:

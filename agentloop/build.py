@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentloop.capabilities import BuildContext, Capability
+from agentloop.context.compaction import SummarizingCompactor
+from agentloop.context.profile import Profile
+from agentloop.context.prompt import Prompt, PromptName
+from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput
+from agentloop.records import RunLimits
 
 if TYPE_CHECKING:
     from agentloop.browser.base import Driver
 
-__all__ = ["NAMES", "default_capabilities", "named_capabilities"]
+__all__ = ["NAMES", "default_capabilities", "loop_settings", "named_capabilities"]
 
 NAMES = ("browser",)
 """What `named_capabilities`, and so `--with`, can add."""
@@ -29,6 +35,25 @@ def named_capabilities(names: Sequence[str]) -> tuple[Capability, ...]:
         if name not in NAMES:
             raise InvalidInput(f"no pack is called {name!r}; there are: {', '.join(NAMES)}")
     return tuple(_browser() for name in dict.fromkeys(names) if name == "browser")
+
+
+def loop_settings(
+    prompt: PromptName = "run",
+    *,
+    limits: RunLimits | None = None,
+    context_window: int | None = None,
+    history_window: int | None = None,
+) -> LoopSettings:
+    """The settings for a prompt that ships.
+
+    `context_window`, in tokens as the model is served, brings a budget for each call, a compactor and a history window
+    that fit it (`Profile`); a `history_window` of one's own wins over that. Raises `InvalidInput`.
+    """
+    settings = LoopSettings(limits=limits or RunLimits(), prompt=Prompt.named(prompt))
+    if context_window is not None:
+        profile = Profile.for_window(context_window)
+        settings = profile.apply(replace(settings, compactor=SummarizingCompactor()))
+    return settings if history_window is None else replace(settings, history_window=history_window)
 
 
 def _browser() -> Capability:
