@@ -104,8 +104,6 @@ def search(root: Root, pattern: Any, glob: Glob, *, ignored: bool, most: int, wa
                     if len(items) == most:
                         return Listing(items=items, more=True, ignored=walk.left_out, files=files)
                     items.append({"path": found.path, "line": hit.line, "text": hit.text})
-            except (TimeoutError, InterruptedError):
-                raise
             except OSError:  # gone, not ours to read, or no file after all
                 unreadable += 1
     return Listing(items=items, ignored=walk.left_out, files=files, unreadable=unreadable)

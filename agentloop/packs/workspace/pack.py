@@ -23,7 +23,7 @@ from agentloop.packs.workspace.listing import Listing, list_files, list_folder, 
 from agentloop.packs.workspace.patterns import compile_glob, compile_line_pattern
 from agentloop.packs.workspace.reading import read_text
 from agentloop.packs.workspace.root import Root
-from agentloop.packs.workspace.threads import Bench, Stop
+from agentloop.packs.workspace.threads import Bench, GaveUp, Stop
 from agentloop.packs.workspace.writing import Change, Edit, plan_edit, plan_write, put
 from agentloop.records import Json
 
@@ -214,8 +214,8 @@ def _told(tool: str, subject: Json) -> Iterator[None]:
         raise InvalidInput(f"{tool}: {error}") from None
     except FileConflict as error:
         raise FileConflict(f"{tool}: {error}") from None
-    except (TimeoutError, InterruptedError) as error:
-        raise type(error)(f"{tool}: {error}; narrow it") from None
+    except GaveUp as error:
+        raise TimeoutError(f"{tool}: {error}; narrow it") from None
     except OSError as error:
         raise type(error)(f"{tool}: {subject!r} {_trouble(error)}") from None
 

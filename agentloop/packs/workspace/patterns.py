@@ -13,8 +13,9 @@ from agentloop.errors import InvalidInput
 
 __all__ = ["Glob", "compile_glob", "compile_line_pattern", "matchable"]
 
-_MOST_INSTRUCTIONS: Final = 4_000
+_MOST_INSTRUCTIONS: Final = 2_000
 _LONGEST: Final = 4_096
+_LINES: Final = "(?m)"
 _TEXT_ANCHOR: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[AzZ]")
 _MAGIC: Final = re.compile(r"[*?\[{\\]")
 
@@ -29,7 +30,7 @@ def compile_line_pattern(pattern: str, *, ignore_case: bool) -> Any:
     options = re2.Options()
     options.never_nl = True
     options.case_sensitive = not ignore_case
-    return _compiled(f"(?m){pattern}", options, pattern)
+    return _compiled(_LINES + pattern, options, pattern)
 
 
 def _compiled(expression: str, options: Any, shown: str) -> Any:
@@ -40,15 +41,16 @@ def _compiled(expression: str, options: Any, shown: str) -> Any:
     try:
         compiled = re2.compile(expression, options)
     except (re2.error, UnicodeEncodeError) as error:
-        raise InvalidInput(f"bad pattern {shown[:80]!r}: {_reason(error)}") from None
+        raise InvalidInput(f"bad pattern {shown[:80]!r}: {_reason(error, shown)}") from None
     if compiled.programsize > _MOST_INSTRUCTIONS:
         raise InvalidInput(f"bad pattern {shown[:80]!r}: it is too large; use smaller repetitions")
     return compiled
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, pattern: str) -> str:
     first = error.args[0] if error.args else ""
     reason = first.decode(errors="replace") if isinstance(first, bytes) else "it is not Unicode text"
+    reason = reason.removesuffix(f": {_LINES}{pattern}")
     unknown = "perl operator" in reason or "escape" in reason
     return f"{reason} (RE2 has no look-around and no back references)" if unknown else reason
 

@@ -236,6 +236,8 @@ class _Walk:
 
     def _beyond(self, first: str) -> Place:
         names = (first, *self._ahead)
+        if len(self._open) + len(names) > _DEPTH:
+            raise InvalidInput(f"{self._shown} goes through too many folders")
         if ".." in names:
             raise InvalidInput(f"{self._shown} goes back from a folder that does not exist")
         for name in names:

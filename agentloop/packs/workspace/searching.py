@@ -14,8 +14,8 @@ from agentloop.packs.workspace.threads import Stop
 
 __all__ = ["Hit", "hits"]
 
-_BLOCK: Final = 64 * 1024
-_LONGEST_LINE: Final = 1024 * 1024
+_BLOCK: Final = 32 * 1024
+_LONGEST_PIECE: Final = 128 * 1024
 _SHOWN: Final = 400
 _BEFORE: Final = 100
 
@@ -29,14 +29,17 @@ class Hit:
 
 
 def hits(folder: int, name: str, pattern: Any, stop: Stop) -> Iterator[Hit]:
-    """The matching lines of a file of an open directory; none of a binary one. A line over 1 MiB is searched in pieces.
+    """The matching lines of a file of an open directory; none of a binary one.
 
-    Raises `OSError`.
+    A line over 128 KiB is searched in pieces, whose ends count as its own, and is one hit. Raises `OSError`.
     """
     with os.fdopen(regular_file(folder, name), "rb", buffering=0) as file:
-        line = 1
+        line, last = 1, 0
         for block in _blocks(file, stop):
-            yield from _in_block(block, line, pattern)
+            for hit in _in_block(block, line, pattern):
+                if hit.line > last:  # else another piece of the same long line
+                    yield hit
+                last = hit.line
             line += block.count(b"\n")
 
 
@@ -48,7 +51,7 @@ def _blocks(file: FileIO, stop: Stop) -> Iterator[bytes]:
     while True:
         stop.check()
         end = rest.rfind(b"\n") + 1
-        if not end and len(rest) >= _LONGEST_LINE:
+        if not end and len(rest) >= _LONGEST_PIECE:
             end = len(rest)
         if end:
             yield rest[:end].replace(b"\r\n", b"\n")

@@ -7,11 +7,15 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-__all__ = ["Bench", "Stop"]
+__all__ = ["Bench", "GaveUp", "Stop"]
 
 T = TypeVar("T")
 
 _GRACE_S: Final = 4.0
+
+
+class GaveUp(Exception):
+    """Work ended early: nobody waits for it, or it would have been too much. Never an `OSError`, which files have."""
 
 
 class Stop:
@@ -27,11 +31,11 @@ class Stop:
         self._set = True
 
     def check(self) -> None:
-        """Raises `InterruptedError` after `set`, `TimeoutError` when the time is over."""
+        """Raises `GaveUp` after `set` and when the time is over."""
         if self._set:
-            raise InterruptedError("the call was cancelled")
+            raise GaveUp("the call was cancelled")
         if self._deadline is not None and time.monotonic() > self._deadline:
-            raise TimeoutError(f"gave up after {self._seconds:g} s")
+            raise GaveUp(f"gave up after {self._seconds:g} s")
 
 
 class Bench:

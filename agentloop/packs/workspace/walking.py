@@ -10,7 +10,7 @@ from typing import Final
 from agentloop.packs.workspace.ignoring import IGNORE_FILE, Ignored, read_ignored
 from agentloop.packs.workspace.patterns import Glob
 from agentloop.packs.workspace.root import FOLDER_FLAGS, Root
-from agentloop.packs.workspace.threads import Stop
+from agentloop.packs.workspace.threads import GaveUp, Stop
 
 __all__ = ["Found", "Walk"]
 
@@ -31,7 +31,7 @@ class Walk:
     """One look through the folder of a glob. Links are not followed, hidden folders not entered.
 
     What .gitignore leaves out is left out, unless `ignored`, or the glob names an ignored folder outright. `left_out`
-    tells afterwards whether anything was. Raises `TimeoutError` after `most` files or where folders nest too deeply.
+    tells afterwards whether anything was. Raises `GaveUp` after `most` files or where folders nest too deeply.
     """
 
     def __init__(self, root: Root, glob: Glob, *, ignored: bool, most: int, stop: Stop) -> None:
@@ -91,7 +91,7 @@ class Walk:
         if self._glob.depth is not None and depth > self._glob.depth:
             return
         if depth > _DEEPEST:
-            raise TimeoutError(f"gave up: folders nest more than {_DEEPEST} deep")
+            raise GaveUp(f"gave up: folders nest more than {_DEEPEST} deep")
         try:
             inner = os.open(name, FOLDER_FLAGS, dir_fd=fd)
         except OSError:  # gone, exchanged or closed to us since it was listed
@@ -113,6 +113,6 @@ class Walk:
     def _count(self) -> None:
         self._seen += 1
         if self._seen > self._most:
-            raise TimeoutError(f"gave up after {self._most} files")
+            raise GaveUp(f"gave up after {self._most} files")
         if self._seen % 64 == 0:
             self._stop.check()

@@ -16,7 +16,7 @@ from agentloop.packs.workspace.reading import is_binary
 from agentloop.packs.workspace.root import Place, Root
 from agentloop.packs.workspace.threads import Stop
 
-__all__ = ["Change", "Edit", "plan_edit", "plan_write", "put"]
+__all__ = ["Change", "Edit", "State", "plan_edit", "plan_write", "put"]
 
 _CHUNK: Final = 1024 * 1024
 _NEW_MODE: Final = 0o644
