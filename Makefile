@@ -37,7 +37,7 @@ demo: browser  ## A shop, a real browser, recorded replies: no key needed
 
 test: venv browser lint  ## Lint, then every test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
-	$(BIN)/python -m pytest -o addopts="-ra --strict-config --strict-markers --import-mode=importlib" tests/sync_browser
+	$(BIN)/python -m pytest -o addopts="-ra --strict-config --strict-markers --import-mode=importlib" -W ignore::pytest.PytestRemovedIn10Warning tests/sync_browser
 
 # The engine's first module, in an environment of its own: both bind the same names.
 test-legacy-engine: $(LEGACY)/stamp  ## The sandbox tests on quickjs 1.19.4

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -18,7 +17,6 @@ from agentloop.context import feedback
 from agentloop.context.budget import ContextBudget
 from agentloop.context.compaction import Compactor
 from agentloop.context.history import HISTORY_WINDOW
-from agentloop.context.prompt import system_prompt
 from agentloop.context.reply import Answer, Empty, Script, Truncated, parse_reply
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import EndRun
@@ -28,18 +26,19 @@ from agentloop.guard.policy import DefaultPolicy, Policy
 from agentloop.guard.redact import Redactor
 from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM, Message, ModelReply
-from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, Usage
+from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, TurnOutcome, Usage
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
 from agentloop.run.economy import Economy
 from agentloop.run.ending import end_of, expected, finish, result_of
 from agentloop.run.keeping import save_turn
 from agentloop.run.model_call import ask
-from agentloop.run.opening import Collaborators, begin, open_run, resume_run
+from agentloop.run.opening import Collaborators, begin, open_run, resume_run, start
+from agentloop.run.present import present
 from agentloop.run.script import execute
+from agentloop.run.streaming import streamed
 from agentloop.sandbox.base import Outcome
 from agentloop.sandbox.builder import CapabilityBuilder, SandboxBuilder
-from agentloop.sandbox.toolbox import core_declarations
 from agentloop.stores.base import Store
 from agentloop.tracing import Tracing
 
@@ -47,20 +46,13 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
 
-__all__ = ["Loop", "RunHandle", "TurnOutcome", "Verify"]
+__all__ = ["EMPTY_RETRIES", "Loop", "RunHandle", "Verify"]
 
 EMPTY_RETRIES = 2
+"""Empty replies in a row that are sent back; the next one ends the run."""
 
 Verify = Callable[["RunHandle"], Awaitable[Sequence[Mapping[str, Json]]]]
 """Judges a finished run while its page is still open; each verdict has `check` and `passed`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TurnOutcome:
-    """Whether the run is over, and where it stands."""
-
-    done: bool
-    status: Status
 
 
 class RunHandle:
@@ -70,7 +62,6 @@ class RunHandle:
         self._loop = loop
         self._context = context
         self._journal = context.journal
-        self._spending = context.spending
         self._said = Conversation(
             context.steps,
             run_id=context.run.run_id,
@@ -115,7 +106,7 @@ class RunHandle:
     async def _turn(self) -> None:
         if not self._context.started:
             await self._begin()
-        self._spending.begin_iteration()
+        self._context.spending.begin_iteration()
         self._journal.turn += 1
         with self._context.trace.turn(self._journal.turn):
             await self._follow(await self._ask())
@@ -138,16 +129,7 @@ class RunHandle:
         context = self._context
         if not context.resumed:
             await begin(context, self._said, self._economy)
-        built = await context.start(self._loop.builder)
-        for warning in built.warnings:
-            await self._journal.emit("warning", content=warning)
-        self.system_prompt = system_prompt(
-            self._loop.settings.prompt,
-            built.packs,
-            core=core_declarations(),
-            persona=context.session.persona,
-            context=context.request.context,
-        )
+        self.system_prompt = await start(context, self._loop.builder, self._loop.settings.prompt)
         if context.answered is not None:
             raise EndRun(Status.COMPLETED, data=context.answered)
 
@@ -161,21 +143,9 @@ class RunHandle:
         )
 
     async def _messages(self) -> list[Message]:
-        now = [self._digest(), *await self._context.observe(), self._last_words()]
-        draft = self._said.draft(
-            self._loop.settings.prompt, system=self.system_prompt, tail="\n\n".join(filter(None, now))
-        )
-        return await self._economy.fit(draft)
-
-    def _digest(self) -> str:
-        carry, digest = self._context.carry or "", self._context.shape
-        if digest:
-            self._spending.data_bytes_carried += max(0, len(carry) - len(digest))
-        return feedback.args_shape(digest)
-
-    def _last_words(self) -> str:
-        left = self._spending.iterations_left + 1
-        return feedback.say("turns_left", count=left) if left <= 2 < self._spending.limits.iterations else ""
+        tail = await present(self._context)
+        prompt = self._loop.settings.prompt
+        return await self._economy.fit(self._said.draft(prompt, system=self.system_prompt, tail=tail))
 
     # A script ---------------------------------------------------------------------------------------
 
@@ -304,18 +274,9 @@ class Loop:
         async with await self.open(request, on_event=on_event) as handle:
             return await handle.run()
 
-    async def stream(self, request: RunRequest) -> AsyncIterator[RunEvent]:
+    def stream(self, request: RunRequest) -> AsyncIterator[RunEvent]:
         """The run's events as they happen, `done` last. Leaving the loop early cancels the run."""
-        queue: asyncio.Queue[RunEvent | None] = asyncio.Queue()
-        task = asyncio.create_task(self.run(request, on_event=queue.put_nowait))
-        task.add_done_callback(lambda _: queue.put_nowait(None))
-        try:
-            while (event := await queue.get()) is not None:
-                yield event
-            await task
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
+        return streamed(lambda on_event: self.run(request, on_event=on_event))
 
     def run_sync(self, request: RunRequest) -> RunResult:
         """`run` for code without an event loop; opens and closes one of its own."""

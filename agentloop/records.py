@@ -19,6 +19,7 @@ __all__ = [
     "Status",
     "Step",
     "StepType",
+    "TurnOutcome",
     "Usage",
 ]
 
@@ -200,6 +201,14 @@ class RunRecord:
     created_at: str = ""
     updated_at: str = ""
     setup: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnOutcome:
+    """Whether the run is over after a turn, and where it stands."""
+
+    done: bool
+    status: Status
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from agentloop import Loop, MemoryStore, RunLimits, Scripted
+from agentloop import Loop, MemoryStore, RunLimits, RunRequest, Scripted
 from agentloop.guard.redact import Redactor
 from agentloop.llm.base import ModelReply, ModelRequest
 from agentloop.records import Usage
@@ -58,7 +58,7 @@ async def whole_turn() -> float:
         replies = [*(SCRIPT.replace("+ 1", f"+ {n}") for n in range(1, TURNS)), ANSWER]
         loop = Loop(llm=Scripted(replies), store=MemoryStore(), limits=RunLimits(iterations=TURNS))
         began = time.perf_counter()
-        await loop.run("go")
+        await loop.run(RunRequest("go"))
         best = min(best, (time.perf_counter() - began) / TURNS)
     return best * 1e6
 

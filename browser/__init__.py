@@ -8,35 +8,37 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agentloop.browser.base import (
-    Act,
+from agentloop.browser.abilities import (
     Activity,
-    ActObserver,
     Capture,
-    Dialog,
-    DialogAnswer,
     Dialogs,
-    Download,
     Downloads,
-    Driver,
-    Effects,
     Files,
     Frame,
     Frames,
     Hidden,
     Keys,
-    Mark,
-    MouseButton,
     PageScript,
     Pointer,
-    Receipt,
     Recorder,
     StorageState,
-    Tab,
     Tabs,
+    Watched,
+)
+from agentloop.browser.base import (
+    Act,
+    ActObserver,
+    Dialog,
+    DialogAnswer,
+    Download,
+    Driver,
+    Effects,
+    Mark,
+    MouseButton,
+    Receipt,
+    Tab,
     Target,
     Vision,
-    Watched,
 )
 
 if TYPE_CHECKING:

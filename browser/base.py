@@ -1,52 +1,37 @@
 """The words of the browser room: what a driver must do, may do, and what passes between them.
 
 A driver is ten methods. Everything more is an ability: a small protocol that a driver may also
-satisfy; the pack offers only what the driver in hand can do (`isinstance(driver, Pointer)`).
+satisfy (`agentloop.browser.abilities`).
 
 Contract of every method, here and in the abilities: it is bounded in time by the driver, raises
 only errors of `agentloop.errors` (`DriverError` and below, `RequestRefused`, `InvalidInput`,
-`Closed`), honours cancellation, and is called by one task at a time. Coordinates are CSS pixels
+`Closed`), honours cancellation, and is called by one task at a time, except that scripts of several
+frames may run side by side. Coordinates are CSS pixels
 of the top window's viewport. Whoever opened the driver closes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
 
 from agentloop.records import Json
 
 __all__ = [
     "Act",
     "ActObserver",
-    "Activity",
-    "Capture",
     "Dialog",
     "DialogAnswer",
-    "Dialogs",
     "Download",
-    "Downloads",
     "Driver",
     "Effects",
-    "Files",
-    "Frame",
-    "Frames",
-    "Hidden",
-    "Keys",
     "Mark",
     "MouseButton",
-    "PageScript",
-    "Pointer",
     "Receipt",
-    "Recorder",
-    "StorageState",
     "Tab",
-    "Tabs",
     "Target",
     "Vision",
-    "Watched",
 ]
 
 
@@ -285,179 +270,3 @@ class Vision(Protocol):
     """Answers a question about a picture (PNG or JPEG bytes). Raises `ModelError`."""
 
     async def __call__(self, image: bytes, question: str, *, mime: str = "image/png") -> str: ...
-
-
-# Abilities: each at most six methods, each optional ------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PageScript:
-    """A known script: `source` is a function expression of one JSON argument. `name` is unique per source."""
-
-    name: str
-    source: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Frame:
-    """A frame of the active page. `document` changes when the frame's document does."""
-
-    id: str
-    parent: str | None
-    url: str
-    document: str
-
-
-@runtime_checkable
-class Frames(Protocol):
-    """Frames, and a world of our own in each, which the page can neither see nor break."""
-
-    async def frames(self) -> tuple[Frame, ...]:
-        """All frames of the active page, the main frame first. Costs no round trip into the pages."""
-
-    async def run_script(self, frame: str, script: PageScript, argument: Json) -> Json:
-        """The JSON value of `script(argument)` in the frame's isolated world; a promise is awaited.
-
-        The function is installed once per document and keeps its state there. `frame` "" is the main
-        frame. Raises `TargetError(reason="stale")` when the frame is gone.
-        """
-
-    async def child_frame(self, frame: str, script: PageScript, argument: Json) -> str | None:
-        """The id of the frame inside the <iframe> element that `script(argument)` returns, None when it has none."""
-
-
-@runtime_checkable
-class Hidden(Protocol):
-    """What page script cannot see: closed shadow roots, and elements that only listen."""
-
-    async def listeners(self, frame: str, script: PageScript) -> int:
-        """Calls `script({"clickables": [elements], "roots": [[host, root], …]})` in the frame's isolated
-        world with the elements that listen for clicks and the closed shadow roots; gives their number."""
-
-
-@runtime_checkable
-class Pointer(Protocol):
-    """Trusted mouse input at a point."""
-
-    async def pointer_click(
-        self, x: float, y: float, *, button: MouseButton = "left", count: int = 1, modifiers: Sequence[str] = ()
-    ) -> None:
-        """Moves there, presses and releases `count` times."""
-
-    async def pointer_move(self, x: float, y: float) -> None:
-        """Moves there, as a hover does."""
-
-    async def pointer_drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """Presses at `start`, moves in steps, releases at `end`; HTML drag-and-drop is set off too."""
-
-    async def wheel(self, x: float, y: float, dx: float, dy: float) -> None:
-        """Turns the wheel over a point, in CSS pixels."""
-
-
-@runtime_checkable
-class Keys(Protocol):
-    """Trusted keyboard input into the focused element, in whatever frame it is."""
-
-    async def press(self, keys: str) -> None:
-        """Presses one chord: "Enter", "Control+a", "Shift+Tab". Raises `InvalidInput` for an unknown key."""
-
-    async def insert_text(self, text: str) -> None:
-        """Puts text in at the caret in one go, as an input method does; it never submits a form."""
-
-    async def type_text(self, text: str) -> None:
-        """Types character by character with key events, for pages that need them."""
-
-
-@runtime_checkable
-class Activity(Protocol):
-    """What an act causes, and when that is over."""
-
-    def watch(self) -> AbstractAsyncContextManager[Watched]:
-        """Opened around an act. Leaving it waits (bounded) until what the act caused is over, then fills
-        `effects`; leaving it by an exception does not wait."""
-
-
-@dataclass
-class Watched:
-    """The handle of one `watch`; `effects` is complete after its block."""
-
-    effects: Effects = field(default_factory=Effects)
-
-
-@runtime_checkable
-class Tabs(Protocol):
-    """The session's pages; the newest tab that an act opened becomes the active one."""
-
-    async def tabs(self) -> tuple[Tab, ...]:
-        """Open tabs, oldest first."""
-
-    async def switch_tab(self, tab: str) -> None:
-        """Makes a tab the active one. Raises `InvalidInput` for an unknown id."""
-
-    async def close_tab(self, tab: str) -> None:
-        """Closes a tab; the last one left is replaced by an empty page."""
-
-
-@runtime_checkable
-class Dialogs(Protocol):
-    """Dialogs are answered at once, always: alert and beforeunload accepted, others dismissed, unless told."""
-
-    async def dialogs(self) -> tuple[Dialog, ...]:
-        """Dialogs of this session, oldest first, the newest 100."""
-
-    async def on_dialog(self, answer: DialogAnswer | None) -> None:
-        """How to answer from now on; None returns to the default."""
-
-
-@runtime_checkable
-class Downloads(Protocol):
-    """Files the pages gave, kept until the driver closes."""
-
-    async def downloads(self) -> tuple[Download, ...]:
-        """Downloads of this session, oldest first; waits (bounded) for none."""
-
-    async def wait_download(self, download: str) -> Download:
-        """The download once it is complete or failed. Raises `DriverTimeout`."""
-
-
-@runtime_checkable
-class Files(Protocol):
-    """Files put into the page."""
-
-    def choose_files(self, paths: Sequence[str]) -> AbstractAsyncContextManager[None]:
-        """Answers the file chooser that opens inside the block with `paths`; leaving it without one having
-        opened raises `TargetError(reason="unfit")`."""
-
-
-@runtime_checkable
-class StorageState(Protocol):
-    """Cookies, local storage and, where the driver can, IndexedDB: a secret."""
-
-    async def storage_state(self) -> bytes:
-        """Everything that makes the session logged in, as opaque bytes for the driver's own opener."""
-
-
-@runtime_checkable
-class Capture(Protocol):
-    """Pictures of a chosen kind."""
-
-    async def capture(
-        self,
-        *,
-        clip: tuple[float, float, float, float] | None = None,
-        scale: float = 1.0,
-        format: Literal["png", "jpeg"] = "png",
-        full_page: bool = False,
-    ) -> bytes:
-        """A picture; `clip` is x, y, width, height; `scale` is pixels per CSS pixel."""
-
-
-@runtime_checkable
-class Recorder(Protocol):
-    """Recordings of the whole session, written into a folder."""
-
-    async def start_recording(self, folder: str, *, trace: bool = False) -> None:
-        """Begins. Raises `InvalidInput` when it is on already."""
-
-    async def stop_recording(self) -> tuple[str, ...]:
-        """Ends it and returns the paths written."""

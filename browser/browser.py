@@ -8,18 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from agentloop.artifacts.base import Artifacts
+from agentloop.browser.abilities import Files, Pointer
 from agentloop.browser.acting import Acting, Call, Done
 from agentloop.browser.addresses import absolute_address
-from agentloop.browser.base import (
-    ActObserver,
-    Driver,
-    Files,
-    Mark,
-    Pointer,
-    Receipt,
-    Target,
-    Vision,
-)
+from agentloop.browser.base import ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.filling import Filling, Typed
 from agentloop.browser.hands import Hands, ability
 from agentloop.browser.keys import chord

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, cast
 
-from agentloop.browser.base import Driver, Keys, MouseButton, Pointer
+from agentloop.browser.abilities import Keys, Pointer
+from agentloop.browser.base import Driver, MouseButton
 from agentloop.browser.keys import KEY_EXAMPLES, chord
 from agentloop.browser.listing import Aim
 from agentloop.browser.marks import Marks

@@ -6,7 +6,8 @@ import base64
 import json
 from dataclasses import dataclass
 
-from agentloop.browser.base import Driver, StorageState
+from agentloop.browser.abilities import StorageState
+from agentloop.browser.base import Driver
 from agentloop.browser.browser import Browser
 
 __all__ = ["Kept", "keep"]

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agentloop.browser.base import Driver, Hidden, Mark
+from agentloop.browser.abilities import Hidden
+from agentloop.browser.base import Driver, Mark
 from agentloop.browser.gathering import Reading, read_frames
 from agentloop.browser.listing import (
     Aim,

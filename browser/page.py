@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib.resources import files
 
-from agentloop.browser.base import Driver, Frames, PageScript
+from agentloop.browser.abilities import Frames, PageScript
+from agentloop.browser.base import Driver
 from agentloop.errors import DriverTimeout, TargetError
 from agentloop.records import Json
 

@@ -11,7 +11,8 @@ import json
 from functools import cache
 from importlib.resources import files
 
-from agentloop.browser.base import Driver, Frames, Hidden, PageScript
+from agentloop.browser.abilities import Frames, Hidden, PageScript
+from agentloop.browser.base import Driver
 from agentloop.errors import DriverError
 from agentloop.records import Json
 

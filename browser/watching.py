@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
-from agentloop.browser.base import Activity, Driver, Effects, Watched
+from agentloop.browser.abilities import Activity, Watched
+from agentloop.browser.base import Driver, Effects
 from agentloop.browser.page import evaluate
 from agentloop.errors import BrowserLost, DriverError
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from playwright.async_api import Error as PlaywrightError
 
-from agentloop.browser.base import Effects, Tab, Watched
+from agentloop.browser.abilities import Watched
+from agentloop.browser.base import Effects, Tab
 from agentloop.browser.settle import Settled, SettleLimits
 from agentloop.drivers.dialog_desk import DialogDesk
 from agentloop.drivers.download_shelf import DownloadShelf

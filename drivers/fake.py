@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Mapping
 from urllib.parse import urljoin
 
-from agentloop.browser.base import Frame, PageScript
+from agentloop.browser.abilities import Frame, PageScript
 from agentloop.browser.keys import chord
 from agentloop.browser.scripts import page_script
 from agentloop.drivers.address import checked_address

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.async_api import CDPSession
 
-from agentloop.browser.base import Frame
+from agentloop.browser.abilities import Frame
 
 __all__ = ["FrameRecord", "FrameTree"]
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Request
 
-from agentloop.browser.base import PageScript
+from agentloop.browser.abilities import PageScript
 from agentloop.browser.settle import Quiet, RequestHabits, Settle, SettleLimits
 from agentloop.drivers.page_session import PageSession
 from agentloop.errors import DriverError, DriverTimeout

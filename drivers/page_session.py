@@ -14,7 +14,7 @@ from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame as PlaywrightFrame
 
-from agentloop.browser.base import Frame, PageScript
+from agentloop.browser.abilities import Frame, PageScript
 from agentloop.drivers.faults import DOCUMENT_GONE, first_line, is_closed
 from agentloop.drivers.frame_tree import FrameRecord, FrameTree
 from agentloop.errors import DriverError, DriverTimeout, TargetError

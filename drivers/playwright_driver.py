@@ -13,16 +13,8 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-from agentloop.browser.base import (
-    Dialog,
-    DialogAnswer,
-    Download,
-    Frame,
-    MouseButton,
-    PageScript,
-    Tab,
-    Watched,
-)
+from agentloop.browser.abilities import Frame, PageScript, Watched
+from agentloop.browser.base import Dialog, DialogAnswer, Download, MouseButton, Tab
 from agentloop.browser.settle import SettleLimits
 from agentloop.drivers.act_watch import ActWatch, as_tab
 from agentloop.drivers.address import checked_address

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from playwright.async_api import Locator
 
-from agentloop.browser.base import PageScript
+from agentloop.browser.abilities import PageScript
 from agentloop.drivers.page_session import PageSession
 
 __all__ = ["insert_text", "send_keys"]

@@ -24,7 +24,7 @@ from agentloop.sandbox.builder import BuiltSandbox, SandboxBuilder
 from agentloop.stores.base import Store
 from agentloop.tracing import RunTrace
 
-__all__ = ["RunContext"]
+__all__ = ["OBSERVE_S", "STOP_S", "RunContext"]
 
 OBSERVE_S = 5.0
 STOP_S = 5.0

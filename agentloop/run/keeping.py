@@ -9,7 +9,7 @@ from agentloop.errors import AgentLoopError
 from agentloop.records import RunRecord, Status
 from agentloop.run.context import RunContext
 
-__all__ = ["record", "save_state", "save_turn"]
+__all__ = ["STATE_S", "record", "save_state", "save_turn"]
 
 STATE_S = 5.0
 

@@ -11,6 +11,7 @@ from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import BuildContext
 from agentloop.clock import Clock
 from agentloop.context import feedback
+from agentloop.context.prompt import Prompt, system_prompt
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import RunOwned, UnknownSession
 from agentloop.guard.grants import OnAsk
@@ -26,11 +27,13 @@ from agentloop.run.economy import Economy
 from agentloop.run.past import past_steps
 from agentloop.run.questions import Questions
 from agentloop.run.spending import Spending
+from agentloop.sandbox.builder import SandboxBuilder
+from agentloop.sandbox.toolbox import core_declarations
 from agentloop.stores.base import Store
 from agentloop.stores.lease import Lease, owner_gone
 from agentloop.tracing import RunTrace, Tracing
 
-__all__ = ["Collaborators", "begin", "new_id", "open_run", "resume_run"]
+__all__ = ["FIRST_EPOCH", "Collaborators", "begin", "new_id", "open_run", "resume_run", "start"]
 
 FIRST_EPOCH = 1
 
@@ -100,6 +103,20 @@ async def begin(context: RunContext, said: Conversation, economy: Economy) -> No
     await journal.step("user", request.message)
     await economy.compact(said)
     said.add("user", request.message)
+
+
+async def start(context: RunContext, builder: SandboxBuilder, prompt: Prompt) -> str:
+    """Builds packs and sandbox and gives the run's system prompt. Raises `SandboxError`, `EndRun`."""
+    built = await context.start(builder)
+    for warning in built.warnings:
+        await context.journal.emit("warning", content=warning)
+    return system_prompt(
+        prompt,
+        built.packs,
+        core=core_declarations(),
+        persona=context.session.persona,
+        context=context.request.context,
+    )
 
 
 async def _abandon_last(store: Store, session_id: str) -> None:

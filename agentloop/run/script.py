@@ -16,7 +16,7 @@ from agentloop.run.conversation import Conversation
 from agentloop.sandbox.base import Outcome
 from agentloop.tracing import Span
 
-__all__ = ["execute"]
+__all__ = ["LAST_MOMENT_S", "execute"]
 
 LAST_MOMENT_S = 0.5
 """A script is interrupted a little before the run's own deadline; with less than this left, the run is over."""

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from agentloop.browser.base import Frames, Mark
+from agentloop.browser.abilities import Frames
+from agentloop.browser.base import Mark
 from agentloop.browser.listing import Aim, Listing, select_marks
 from agentloop.browser.marks import Marks
 from agentloop.drivers import PlaywrightDriver

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentloop.browser.base import Activity, Driver, Frames
+from agentloop.browser.abilities import Activity, Frames
+from agentloop.browser.base import Driver
 from agentloop.drivers import BrowserHost, PlaywrightDriver
 from agentloop.testing.driver_contract import DriverContract
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentloop.browser import Browser
-from agentloop.browser.base import Frames
+from agentloop.browser.abilities import Frames
 from agentloop.drivers import FakeDriver, FakeElement, FakePage
 from agentloop.errors import DriverError, NavigationError
 from agentloop.testing.driver_contract import DriverContract

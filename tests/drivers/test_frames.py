@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentloop.browser.base import Frame, PageScript
+from agentloop.browser.abilities import Frame, PageScript
 from agentloop.drivers import PlaywrightDriver
 from agentloop.errors import DriverError, DriverTimeout, TargetError
 from tests.drivers.pages import Pages

@@ -8,13 +8,11 @@ from typing import TypeVar
 
 import pytest
 
-from agentloop.browser.base import (
+from agentloop.browser.abilities import (
     Activity,
     Capture,
-    DialogAnswer,
     Dialogs,
     Downloads,
-    Driver,
     Files,
     Frames,
     Keys,
@@ -24,6 +22,7 @@ from agentloop.browser.base import (
     StorageState,
     Tabs,
 )
+from agentloop.browser.base import DialogAnswer, Driver
 from agentloop.errors import InvalidInput, TargetError
 from agentloop.testing.drivers.site import ContractSite
 
