@@ -15,6 +15,7 @@ AgentLoopError
 │   ├── Refused                policy or boundary said no
 │   │   ├── PolicyDenied       a policy or a person declined the call
 │   │   └── RequestRefused     the network boundary declined a request; names host and rule
+│   ├── NobodyThere            a question was open and nobody could answer it
 │   ├── FileConflict           a file was changed by somebody else in between
 │   └── StoreError             the store could not read or write
 │       ├── RunOwned           a living process works on this run
@@ -53,6 +54,7 @@ __all__ = [
     "ModelAuthError",
     "ModelError",
     "NavigationError",
+    "NobodyThere",
     "PolicyDenied",
     "Refused",
     "RequestRefused",
@@ -152,6 +154,10 @@ class RequestRefused(Refused):
 
 class FileConflict(WorldError):
     """A file is not as it was when its change was decided; nothing was written."""
+
+
+class NobodyThere(WorldError):
+    """A question was asked and nobody can answer it: no terminal, or its end. It is no refusal."""
 
 
 class StoreError(WorldError):
