@@ -52,7 +52,9 @@ class Pack:
     of a `.d.ts` file and goes into the system prompt ("" = nothing). `observe` is awaited before
     each model call; `receipts` is taken once after each script: lines about what its calls did. `save`
     is awaited after each turn: bytes with which another process can go on (a secret; the next build gets
-    them as `BuildContext.state`; one pack of a run may have it). `aclose` is awaited once, when the run ends.
+    them as `BuildContext.state`; one pack of a run may have it). `renew` is awaited when a pack that was kept gets
+    its next run: what it raises, `EndRun` excepted, has the pack built afresh. `aclose` is awaited once, when the
+    run ends or the pack is kept no longer.
     """
 
     name: str
@@ -65,4 +67,5 @@ class Pack:
     observe: Callable[[], Awaitable[Observation | None]] | None = None
     receipts: Callable[[], tuple[str, ...]] | None = None
     save: Callable[[], Awaitable[bytes | None]] | None = None
+    renew: Callable[[], Awaitable[None]] | None = None
     aclose: Callable[[], Awaitable[None]] | None = None

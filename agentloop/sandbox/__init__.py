@@ -8,6 +8,7 @@ from agentloop.sandbox.base import Isolation, Limits, Outcome, Sandbox, ScriptEr
 if TYPE_CHECKING:
     from agentloop.sandbox.builder import BuiltSandbox, CapabilityBuilder, SandboxBuilder
     from agentloop.sandbox.host import open_sandbox
+    from agentloop.sandbox.pool import SandboxPool
 
 __all__ = [
     "BuiltSandbox",
@@ -17,6 +18,7 @@ __all__ = [
     "Outcome",
     "Sandbox",
     "SandboxBuilder",
+    "SandboxPool",
     "ScriptError",
     "Where",
     "open_sandbox",
@@ -26,6 +28,7 @@ _LAZY = {
     "BuiltSandbox": "agentloop.sandbox.builder",
     "CapabilityBuilder": "agentloop.sandbox.builder",
     "SandboxBuilder": "agentloop.sandbox.builder",
+    "SandboxPool": "agentloop.sandbox.pool",
     "open_sandbox": "agentloop.sandbox.host",
 }
 
