@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from importlib.resources import files
 
-from agentloop.browser import base
+from agentloop.browser import abilities
 from agentloop.browser.base import Driver
 
 __all__ = ["ABILITIES", "abilities_of", "declared", "help_texts", "taught", "taught_verbs", "verbs"]
@@ -20,7 +20,7 @@ _FUNCTION = re.compile(r"(?:  /\*\* (?P<words>.*?) \*/\n)?  function (?P<name>\w
 
 def abilities_of(driver: Driver, *, vision: bool) -> frozenset[str]:
     """The sections of the declarations that hold for a driver."""
-    able = {name for name in ABILITIES if isinstance(driver, getattr(base, name))}
+    able = {name for name in ABILITIES if isinstance(driver, getattr(abilities, name))}
     return frozenset({"always"} | able | ({"vision"} if vision else set()))
 
 
