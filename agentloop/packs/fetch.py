@@ -7,7 +7,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final
 from urllib.parse import urlencode
 
 from agentloop.errors import AgentLoopError, InvalidInput, Refused
@@ -15,6 +15,7 @@ from agentloop.guard.network.client import GuardedClient, Reply
 from agentloop.guard.network.url import Url, parse_url
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.html import html_to_markdown
+from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission, WebPermission
 from agentloop.packs.resources import help_texts, text
 from agentloop.records import Json
@@ -25,8 +26,6 @@ _OPTIONS: Final = ("method", "headers", "body", "json", "form", "auth")
 _ERROR_CHARS: Final = 200
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
-
-_Options: TypeAlias = Mapping[str, Any]
 
 
 def fetch_pack(client: GuardedClient, permission: Permission | None = None) -> Pack:
@@ -59,7 +58,7 @@ class Sender:
         self._web = WebPermission(client.boundary, permission)
         self._tool = tool
 
-    async def send(self, url: Json, options: Json = None) -> Json:
+    async def send(self, url: Json = None, options: Json = None) -> Json:
         """One request: `{status, ok, url, headers, body, truncated?}`."""
         request = _read(url, options)
         try:
@@ -108,26 +107,12 @@ class _Request:
 
 
 def _read(url: Json, options: Json) -> _Request:
-    given = _given(options)
+    given = Options(options, _OPTIONS)
     body, kind = _body(given)
-    headers = {**({"content-type": kind} if kind else {}), **_headers(given.get("headers"))}
-    if (auth := given.get("auth")) is not None:
+    headers = {**({"content-type": kind} if kind else {}), **_headers(given.value("headers"))}
+    if (auth := given.value("auth")) is not None:
         headers["authorization"] = _authorization(auth)
-    method = given.get("method") or "GET"
-    if not isinstance(method, str):
-        raise InvalidInput('fetch: method is a text such as "POST"')
-    return _Request(method=method.upper(), url=_url(url), headers=headers, body=body)
-
-
-def _given(options: Json) -> _Options:
-    if options is None:
-        return {}
-    if not isinstance(options, dict):
-        raise InvalidInput("fetch(url, options): options is an object such as {headers: {…}}")
-    unknown = sorted(set(options) - set(_OPTIONS))
-    if unknown:
-        raise InvalidInput(f"fetch has no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}")
-    return options
+    return _Request(method=(given.text("method") or "GET").upper(), url=_url(url), headers=headers, body=body)
 
 
 def _url(url: Json) -> Url:
@@ -148,14 +133,14 @@ def _as_text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _body(given: _Options) -> tuple[bytes, str]:
+def _body(given: Options) -> tuple[bytes, str]:
     """The body's bytes and the content type that goes with it, "" for none."""
-    kinds = [name for name in ("body", "json", "form") if given.get(name) is not None]
+    kinds = [name for name in ("body", "json", "form") if given.value(name) is not None]
     if len(kinds) > 1:
         raise InvalidInput(f"fetch takes one of body, json and form, not {' and '.join(kinds)}")
     if not kinds:
         return b"", ""
-    value = given[kinds[0]]
+    value = given.value(kinds[0])
     if kinds[0] == "form":
         if not isinstance(value, dict):
             raise InvalidInput('form is an object such as {q: "shoes"}')
@@ -198,7 +183,5 @@ def _as_json(reply: Reply) -> Json:
     return {**data, "truncated": True} if reply.truncated else data
 
 
-async def _to_markdown(html: Json) -> str:
-    if not isinstance(html, str):
-        raise InvalidInput("htmlToMarkdown(html) takes HTML as text")
-    return await asyncio.to_thread(html_to_markdown, html)
+async def _to_markdown(html: Json = None) -> str:
+    return await asyncio.to_thread(html_to_markdown, text_argument("html", html))

@@ -34,6 +34,10 @@ class Options:
             if name not in names:
                 raise InvalidInput(f"there is no option {name!r}; there are: {', '.join(names)}")
 
+    def value(self, name: str) -> Json:
+        """Whatever it is."""
+        return self._values.get(name)
+
     def text(self, name: str) -> str | None:
         """A string."""
         value = self._values.get(name)

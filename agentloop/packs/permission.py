@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from agentloop.errors import InvalidInput, PolicyDenied, Refused, RequestRefused
+from agentloop.errors import EndRun, EndTurn, InvalidInput, PolicyDenied, Refused, RequestRefused
 from agentloop.guard.grants import Ask, Grant
 from agentloop.guard.network.address import METADATA_HOSTS, NEVER, AddressKind, classify, parse_address
 from agentloop.guard.network.base import Checked
@@ -67,7 +67,13 @@ class Permission:
         if self.ask is None:
             return False
         async with self._asking:
-            return await self.ask(message, kind="confirm", grant=grant) is True
+            try:
+                return await self.ask(message, kind="confirm", grant=grant) is True
+            except (EndRun, EndTurn):
+                raise
+            except Exception as error:  # the border: whoever asks is foreign code, and an answer that fails is no yes
+                await self.tell("warning", content=f"a question could not be asked: {error or type(error).__name__}")
+                return False
 
     async def modules(self, modules: Mapping[str, str]) -> dict[str, str]:
         """The sources as scripts get them: `require` of one whose name the policy denies throws the reason."""

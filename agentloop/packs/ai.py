@@ -1,0 +1,159 @@
+"""`ai` and `aiJSON`: a script asks a model; what that costs counts for the run."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentloop.errors import InvalidInput, ModelError
+from agentloop.llm.base import LLM, Message, ModelRequest
+from agentloop.packs.base import Pack, Primitive
+from agentloop.packs.options import Options
+from agentloop.packs.permission import Permission
+from agentloop.packs.resources import help_texts, text, words
+from agentloop.packs.schema import Schema
+from agentloop.records import Json
+
+__all__ = ["ai_pack", "json_values", "without_fence"]
+
+_FENCE: Final = re.compile(r"```[^\n`]*\n(?P<inside>.*?)\n?```", re.DOTALL)
+_FENCE_WORDS: Final = re.compile(r"outside(\s+)text", re.IGNORECASE)
+_TRIES: Final = 2
+_SHOWN: Final = 200
+_STARTS_TRIED: Final = 100
+_START: Final = re.compile(r"[\[{]")
+
+
+async def ai_pack(llm: LLM, permission: Permission | None = None, *, model: str = "") -> Pack:
+    """`ai`, `aiJSON` and the module with both. `model` "" is the client's default; the pack does not close it."""
+    permission = permission or Permission()
+    declarations = text("ai.d.ts")
+    desk = _Desk(llm, permission, model)
+    return Pack(
+        name="ai",
+        description="Asks a model.",
+        declarations=declarations,
+        help=help_texts(declarations),
+        primitives={"ai": Primitive(desk.ai, untrusted=True), "aiJSON": Primitive(desk.ai_json, untrusted=True)},
+        modules=await permission.modules({"ai": text("ai.js")}),
+    )
+
+
+def without_fence(reply: str) -> str:
+    """The reply trimmed, and taken out of a code fence that encloses all of it."""
+    reply = reply.strip()
+    match = _FENCE.fullmatch(reply)
+    return match["inside"].strip() if match and "```" not in match["inside"] else reply
+
+
+def json_values(reply: str) -> Iterator[Any]:
+    """The JSON values that a reply may mean: all of it, what is fenced in it, what stands in its prose."""
+    for candidate in (reply.strip(), *(match["inside"] for match in _FENCE.finditer(reply))):
+        try:
+            yield json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+    decoder = json.JSONDecoder()
+    at, tried = 0, 0
+    while tried < _STARTS_TRIED and (start := _START.search(reply, at)) is not None:
+        tried += 1
+        try:
+            value, at = decoder.raw_decode(reply, start.start())
+        except (ValueError, RecursionError):
+            at = start.end()
+            continue
+        yield value
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Task:
+    prompt: str
+    system: str
+
+    @classmethod
+    def read(cls, tool: str, prompt: Json, options: Json) -> _Task:
+        if not isinstance(prompt, str) or not prompt.strip():
+            raise InvalidInput(f"{tool} needs a prompt: a text that says what to answer")
+        given = Options({"system": options} if isinstance(options, str) else options, ("system", "input"))
+        return cls(prompt=prompt + _fenced(given.value("input")), system=given.text("system") or "")
+
+
+class _Desk:
+    def __init__(self, llm: LLM, permission: Permission, model: str) -> None:
+        self._llm = llm
+        self._permission = permission
+        self._model = model
+
+    async def ai(self, prompt: Json = None, options: Json = None) -> str:
+        task = _Task.read("ai", prompt, options)
+        await self._permission.need("ai", prompt=str(prompt))
+        messages = [*_system(task.system), Message("user", task.prompt)]
+        return without_fence(await self._complete("ai", messages))
+
+    async def ai_json(self, prompt: Json = None, schema: Json = None, options: Json = None) -> Json:
+        task = _Task.read("aiJSON", prompt, options)
+        wanted = Schema(schema)
+        await self._permission.need("ai", prompt=str(prompt))
+        suffix = words("ai.md")["json"]
+        if schema is not None:
+            suffix = words("ai.md")["json_schema"].replace("{schema}", json.dumps(schema, ensure_ascii=False))
+        messages = [
+            *_system("\n\n".join(filter(None, [task.system, words("ai.md")["json_system"]]))),
+            Message("user", f"{task.prompt}\n\n{suffix}"),
+        ]
+        for _ in range(_TRIES):
+            reply = await self._complete("aiJSON", messages)
+            value, problems = _fitting(reply, wanted)
+            if not problems:
+                return value
+            again = words("ai.md")["again"].replace("{problems}", "\n".join(f"- {problem}" for problem in problems))
+            messages = [*messages, Message("assistant", reply), Message("user", again)]
+        raise ModelError(f"aiJSON: {'; '.join(problems)}. The model said: {_short(reply)}")
+
+    async def _complete(self, tool: str, messages: list[Message]) -> str:
+        asked = _short(messages[-1].text)
+        try:
+            reply = await self._llm.complete(ModelRequest(messages=messages, model=self._model))
+        except ModelError as error:
+            await self._tell(tool, f"{asked}: failed: {_short(str(error))}", failed=type(error).__name__)
+            raise
+        await self._tell(tool, f"{asked}: {len(reply.content)} characters", chars=len(reply.content))
+        return reply.content
+
+    async def _tell(self, tool: str, content: str, **args: Json) -> None:
+        await self._permission.tell("act", content=f"{tool} {content}", tool=tool, args={"verb": tool, **args})
+
+
+def _system(system: str) -> list[Message]:
+    return [Message("system", system)] if system.strip() else []
+
+
+def _fenced(value: Json) -> str:
+    """Text from outside in a fence that it cannot close itself, because it does not know the nonce."""
+    if value is None:
+        return ""
+    inside = _FENCE_WORDS.sub(
+        "outside-text", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
+    fence = words("ai.md")["input"].replace("{nonce}", secrets.token_hex(4))
+    return "\n\n" + fence.replace("{input}", inside)
+
+
+def _fitting(reply: str, wanted: Schema) -> tuple[Any, list[str]]:
+    """The first value of the reply that fits, or what is wrong with the first one."""
+    problems: list[str] = []
+    for value in json_values(reply):
+        wrong = wanted.problems(value)
+        if not wrong:
+            return value, []
+        problems = problems or wrong
+    return None, problems or ["the answer holds no JSON value"]
+
+
+def _short(words: str) -> str:
+    flat = " ".join(words.split())
+    return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
