@@ -15,6 +15,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame as PlaywrightFrame
 
 from agentloop.browser.abilities import Frame, PageScript
+from agentloop.drivers.chooser_desk import ChooserDesk
 from agentloop.drivers.faults import DOCUMENT_GONE, first_line, is_closed
 from agentloop.drivers.frame_tree import FrameRecord, FrameTree
 from agentloop.errors import DriverError, DriverTimeout, TargetError
@@ -47,6 +48,7 @@ class PageSession:
         self.number = number
         self.tab = f"t{number}"
         self.tree = FrameTree()
+        self.choosers = ChooserDesk()
         self.crashed = False
         self._cdp: CDPSession | None = None
         self._remote: dict[PlaywrightFrame, CDPSession] = {}
@@ -66,6 +68,7 @@ class PageSession:
         page.on("crash", self._on_crash)
         page.on("framenavigated", self._ask_again)
         page.on("framedetached", self._forget_frame)
+        self.choosers.attach(page)
         cdp = await page.context.new_cdp_session(page)
         self.tree.watch(cdp)
         await cdp.send("Page.enable")

@@ -11,7 +11,6 @@ from typing import Literal
 
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from agentloop.browser.abilities import Frame, PageScript, Watched
 from agentloop.browser.base import Dialog, DialogAnswer, Download, MouseButton, Tab
@@ -321,12 +320,13 @@ class PlaywrightDriver:
         if missing := [path for path in paths if not Path(path).is_file()]:  # noqa: ASYNC240 - one stat
             raise InvalidInput(f"no such file: {', '.join(missing)}")
         session = await self._keeper.active("choosing files")
-        try:
-            async with session.page.expect_file_chooser(timeout=_ACT_S * 1000) as opening:
-                yield
-            chooser = await opening.value
-        except PlaywrightTimeout:
-            raise TargetError("that opened no file chooser", reason="unfit") from None
+        with session.choosers.expected() as opening:
+            yield
+            try:
+                async with asyncio.timeout(_ACT_S):
+                    chooser = await opening
+            except TimeoutError:
+                raise TargetError("that opened no file chooser", reason="unfit") from None
         if len(paths) > 1 and not chooser.is_multiple():
             raise TargetError("the page takes one file only", reason="unfit")
         async with self._keeper.page("choosing files", _ACT_S):
