@@ -35,6 +35,11 @@ class Watcher:
         """A script did something: what was shown last is what the next look is compared with."""
         self._before = self._shown
 
+    def renew(self) -> None:
+        """Another run begins: it has seen nothing yet, and its pictures count from 1."""
+        self._before = self._shown = None
+        self._turn = 0
+
     async def observe(self) -> Observation:
         """The text of the page with its marks, and what changed. Raises what the driver raises."""
         until = asyncio.get_running_loop().time() + _OBSERVE_S

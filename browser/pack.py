@@ -74,6 +74,7 @@ def browser_pack(
         primitives=primitives,
         observe=desk.observe if observe else None,
         receipts=browser.take_receipts,
+        renew=desk.renew,
     )
 
 
@@ -146,19 +147,27 @@ async def _open_first(browser: Browser, context: BuildContext, kept: Kept) -> No
 
 
 async def _open_start(browser: Browser, context: BuildContext) -> None:
-    if context.start_url is None:
-        return
     try:
-        receipt = await browser.goto(context.start_url)
+        await _open_page(browser, context.start_url)
     except RequestRefused as error:
         raise EndRun(Status.REFUSED, "boundary", str(error)) from None
     except BrowserLost as error:
         raise EndRun(Status.BROWSER_LOST, "", str(error)) from None
+
+
+async def _open_page(browser: Browser, url: str | None) -> None:
+    """Opens a run's page. Raises `RequestRefused`, `BrowserLost`, and `EndRun` for a page that is down."""
+    if url is None:
+        return
+    try:
+        receipt = await browser.goto(url)
+    except BrowserLost:
+        raise
     except DriverError as error:
         raise EndRun(Status.ERROR, "page_down", str(error)) from None
     status = receipt.effects.status
     if status is not None and status >= 500:
-        raise EndRun(Status.ERROR, "page_down", f"{context.start_url} answered {status}")
+        raise EndRun(Status.ERROR, "page_down", f"{url} answered {status}")
     browser.take_receipts()
 
 
@@ -226,6 +235,12 @@ class _Desk:
             return as_json(await self._ending_if_lost(self._told(name, prepared, values)))
 
         return call
+
+    async def renew(self) -> None:
+        """Readies a kept browser for another run. Errors are those that a new browser may not have."""
+        await self._browser.eval("1")
+        self._watcher.renew()
+        await _open_page(self._browser, self._context.start_url)
 
     async def observe(self) -> Observation:
         return await self._ending_if_lost(self._watcher.observe())

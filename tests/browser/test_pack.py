@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentloop.browser import Browser, browser_capability, browser_pack
+from agentloop.browser.base import Driver
 from agentloop.capabilities import BuildContext
 from agentloop.drivers import BrowserHost, PlaywrightDriver
 from agentloop.errors import BrowserLost, DriverBusy, EndRun, InvalidInput, NavigationError, PolicyDenied
@@ -19,7 +20,7 @@ from agentloop.guard.grants import Grant
 from agentloop.guard.policy import Decision, ToolCall
 from agentloop.packs.base import Pack
 from agentloop.records import Json, Status
-from agentloop.sandbox import Outcome, open_sandbox
+from agentloop.sandbox import CapabilityBuilder, Outcome, SandboxPool, open_sandbox
 from tests.browser.page_server import PageServer
 from tests.browser.ten_methods import TenMethods
 
@@ -310,6 +311,86 @@ async def test_a_lost_browser_ends_the_run_and_cannot_be_caught(driver: Playwrig
     assert ended.value.status == Status.BROWSER_LOST
     with pytest.raises(EndRun):
         await page_of(pack)
+
+
+class Mortal(TenMethods):
+    """A driver that can be lost."""
+
+    lost = False
+
+    async def eval(self, expression: str) -> Json:
+        if self.lost:
+            raise BrowserLost("the browser is gone")
+        return await super().eval(expression)
+
+
+@dataclass
+class Opened:
+    """A pool over one browser capability, and the drivers it opened."""
+
+    pool: SandboxPool
+    drivers: list[Mortal]
+
+    async def look(self, script: str = "", **context: Any) -> tuple[str, Told]:
+        """One run: what the page shows once `script` has run."""
+        told = Told()
+        async with self.pool.build(BuildContext(session_id="s", emit=told.emit, **context)) as built:
+            outcome = await built.sandbox.run(script)
+            assert outcome.error is None, outcome.error
+            return await page_of(built.packs[0]), told
+
+
+@pytest.fixture
+async def kept(host: BrowserHost) -> AsyncIterator[Opened]:
+    drivers: list[Mortal] = []
+
+    @asynccontextmanager
+    async def factory(context: BuildContext) -> AsyncIterator[Driver]:
+        async with host.driver(allow=context.allow, start_url=context.start_url) as driver:
+            drivers.append(Mortal(driver))
+            yield drivers[-1] if context.user_id == "mortal" else driver
+
+    async with SandboxPool(CapabilityBuilder([browser_capability(factory, globals=True)])) as pool:
+        yield Opened(pool, drivers)
+
+
+async def test_a_kept_browser_goes_on_and_opens_the_page_of_its_next_run(kept: Opened, form: str) -> None:
+    typed, first = await kept.look('type("Name", 1, "Ada")', start_url=form, run_id="one")
+    assert "Ada" in typed
+    told = len(first.events)
+    again, second = await kept.look('click("Send", 5)', run_id="two")
+    assert "Thanks Ada" in again and "CHANGED" not in again
+    assert [type for type, _ in second.events] == ["act"]
+    fresh, _ = await kept.look(start_url=form, run_id="three")
+    assert "# Order" in fresh and "Ada" not in fresh
+    assert (len(kept.drivers), len(first.events)) == (1, told)
+
+
+async def test_a_kept_browser_that_may_not_go_there_is_replaced(kept: Opened, form: str) -> None:
+    await kept.look(allow=["shop.example"])
+    shown, told = await kept.look(allow=["shop.example"], start_url=form)
+    assert "# Order" in shown
+    assert [type for type, _ in told.events] == ["warning", "act"]
+    assert len(kept.drivers) == 2
+
+
+async def test_a_kept_browser_that_is_lost_is_replaced(kept: Opened, form: str) -> None:
+    await kept.look(start_url=form, user_id="mortal")
+    kept.drivers[0].lost = True
+    shown, told = await kept.look(start_url=form, user_id="mortal")
+    assert "# Order" in shown
+    assert [type for type, _ in told.events] == ["warning", "act"]
+    assert len(kept.drivers) == 2
+
+
+async def test_a_page_that_is_down_ends_the_run_and_leaves_the_kept_browser(kept: Opened) -> None:
+    allow = ["http://127.0.0.1:9"]
+    await kept.look(allow=allow)
+    with pytest.raises(EndRun) as ended:
+        await kept.look(allow=allow, start_url="http://127.0.0.1:9/")
+    assert ended.value.reason == "page_down"
+    await kept.look(allow=allow)
+    assert len(kept.drivers) == 1
 
 
 async def test_another_error_of_a_goto_can_be_caught(driver: PlaywrightDriver) -> None:
