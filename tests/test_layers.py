@@ -12,7 +12,7 @@ from tests.source import Module, body, modules
 FLOORS = (
     ("errors",),
     ("clock", "records", "events"),
-    ("llm", "guard"),
+    ("llm", "guard", "choices"),
     ("stores", "artifacts", "tracing"),
     ("capabilities",),
     ("packs", "journal"),
@@ -22,6 +22,7 @@ FLOORS = (
     ("loop",),
     ("eval",),
     ("settings", "build", "browsing"),
+    ("evaluating",),
     ("queues",),
     ("service", "client", "testing"),
     ("cli",),

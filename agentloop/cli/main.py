@@ -13,6 +13,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "browse": "Do a task in a real browser.",
         "run": "Do a task without a browser; the default command.",
+        "eval": "Run the cases of a suite and judge what came of them.",
         "doctor": "Tell what works here and what does not.",
         "install-browser": "Get a Chromium, by whichever way works.",
         "version": "Print the version.",
