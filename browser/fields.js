@@ -108,6 +108,8 @@ function select({ key, labels }) {
 // The text around a target: the largest ancestor that stays within the bound, the same one before and after an act.
 
 const NEARBY_LIMIT = 400;
+const LIVE_LIMIT = 5;
+const LIVE_REGIONS = "[role=status], [role=alert], [aria-live=polite], [aria-live=assertive], output";
 const surroundings = new WeakMap();
 
 function surroundingOf(element) {
@@ -127,7 +129,13 @@ const visibleText = (element) => clean(element.innerText === undefined ? element
 
 function nearby({ key }) {
   const element = elementOf(key);
-  return element ? cut(visibleText(surroundingOf(element)), NEARBY_LIMIT) : "";
+  if (!element) return "";
+  return [cut(visibleText(surroundingOf(element)), NEARBY_LIMIT), ...announcements(element.ownerDocument)].join("\n");
+}
+
+// What the page says aloud to whoever cannot see where it appears: toasts and error summaries, far from what was acted on.
+function announcements(page) {
+  return queryAll(page, LIVE_REGIONS).slice(0, LIVE_LIMIT).filter(isShown).map((region) => cut(visibleText(region), NEARBY_LIMIT));
 }
 nearby.forget = (element) => surroundings.delete(element);
 

@@ -57,6 +57,16 @@ async def test_a_click_is_trusted_and_told(browser: Browser, pages: PageServer) 
     assert browser.take_receipts()[0].startswith('click("Try", 3) -> ')
 
 
+async def test_what_a_page_announces_elsewhere_is_told(browser: Browser, pages: PageServer) -> None:
+    page = """<!doctype html><title>Shop</title><main><form><button type=button>Add</button></form></main>
+    <p>words</p><div id=toast role=status hidden></div>
+    <script>document.querySelector("button").onclick = () => setTimeout(() => {
+      toast.hidden = false; toast.textContent = "It is in your cart." })</script>"""
+    await show(browser, pages, page)
+    receipt = await browser.click("Add")
+    assert receipt.appeared == "It is in your cart."
+
+
 async def test_a_click_that_opens_a_page_says_where(browser: Browser, pages: PageServer) -> None:
     await show(browser, pages, SHOP)
     receipt = await browser.click(("Cart", 4))
