@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from agentloop import choices
 from agentloop.errors import InvalidInput
-from agentloop.records import Prices, RunLimits
+from agentloop.records import Json, Prices, RunLimits
 
 __all__ = ["Ignored", "Settings", "config_file", "data_directory", "database_path"]
 
@@ -71,9 +71,16 @@ def _place(variable: str, unix: str, windows: tuple[str, str], environ: Mapping[
 # The settings ------------------------------------------------------------------------------------------------
 
 
-def _setting(read: Callable[[object], object], default: Any = None, *, name: str = "", workspace: bool = False) -> Any:
-    """`workspace`: the workspace's file may set it, a number only below the default."""
-    return field(default=default, metadata={"read": read, "name": name, "workspace": workspace})
+def _setting(
+    read: Callable[[object], object],
+    default: Any = None,
+    *,
+    name: str = "",
+    workspace: bool = False,
+    lasts: bool = True,
+) -> Any:
+    """`workspace`: the workspace's file may set it, a number only below the default. `lasts`: a run remembers it."""
+    return field(default=default, metadata={"read": read, "name": name, "workspace": workspace, "lasts": lasts})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +102,7 @@ class Settings:
     """`scripted:FILE` instead of a model."""
     llm_base_url: str | None = _setting(choices.text)
     """Where the model is served."""
-    persona: Path | None = _setting(choices.path, workspace=True)
+    persona: Path | None = _setting(choices.path, workspace=True, lasts=False)
     """A file with words on who the model is."""
     max_steps: int = _setting(choices.count, RunLimits().iterations, workspace=True)
     """Model calls of a run."""
@@ -115,15 +122,15 @@ class Settings:
     """Tokens that the model is served with."""
     packs: tuple[str, ...] = _setting(choices.names, (), name="with")
     """More that scripts may call."""
-    enable: tuple[str, ...] | None = _setting(choices.names)
+    enable: tuple[str, ...] | None = _setting(choices.names, lasts=False)
     """The only capabilities of a new session."""
-    approve: Literal["prompt", "auto", "deny"] | None = _setting(choices.one_of("prompt", "auto", "deny"))
+    approve: Literal["prompt", "auto", "deny"] | None = _setting(choices.one_of("prompt", "auto", "deny"), lasts=False)
     """How permission questions are answered; None: prompt at a terminal, else deny."""
-    db: Path | None = _setting(choices.path)
+    db: Path | None = _setting(choices.path, lasts=False)
     """The database of sessions."""
-    ephemeral: bool = _setting(choices.flag, False)
+    ephemeral: bool = _setting(choices.flag, False, lasts=False)
     """Keep nothing on disk."""
-    quiet: bool = _setting(choices.flag, False)
+    quiet: bool = _setting(choices.flag, False, lasts=False)
     """Nothing but the answer."""
     allow: tuple[str, ...] | None = _setting(choices.names)
     """What pages may reach."""
@@ -146,10 +153,16 @@ class Settings:
 
     @classmethod
     def gather(
-        cls, flags: Mapping[str, object], *, environ: Mapping[str, str] | None = None, workspace: Path | None = None
+        cls,
+        flags: Mapping[str, object],
+        *,
+        remembered: Mapping[str, object] | None = None,
+        environ: Mapping[str, str] | None = None,
+        workspace: Path | None = None,
     ) -> Settings:
         """The settings for these flags (by flag name, None = not given) in `workspace`, by default this folder.
 
+        `remembered` are those of a run that is taken up again (`to_dict`): only flags win over them.
         Raises `InvalidInput`, naming flag, variable, or file and key, for what cannot be read.
         """
         env = os.environ if environ is None else environ
@@ -161,6 +174,7 @@ class Settings:
             _of_workspace(folder / _WORKSPACE_FILE, ignored),
             _of_file(config_file(env)),
             *_of_environment(env),
+            _of_memory(remembered or {}),
             *_of_flags(flags),
         ):
             chosen |= values
@@ -191,6 +205,11 @@ class Settings:
             prices=self.price or Prices(),
         )
 
+    def to_dict(self) -> dict[str, Json]:
+        """What was chosen of all that shapes a run, as JSON values; neither permissions nor where it is kept."""
+        chosen = ((name, self.value(name)) for name in self.origins if _SETTINGS[name].metadata["lasts"])
+        return {name: _plain(value) for name, value in chosen if not _secret(value)}
+
     def value(self, name: str) -> object:
         """The value of the setting with this flag name."""
         return getattr(self, _SETTINGS[name].name)
@@ -217,6 +236,26 @@ _Values = tuple[dict[str, object], str]
 def _of_flags(flags: Mapping[str, object]) -> list[_Values]:
     given = {name: value for name, value in flags.items() if value is not None and value != ()}
     return [({name: _read(name, value, f"--{name}")}, f"--{name}") for name, value in given.items()]
+
+
+def _of_memory(remembered: Mapping[str, object]) -> _Values:
+    unknown = next((name for name in remembered if name not in _SETTINGS), None)
+    if unknown is not None:
+        raise InvalidInput(f"the run was set up with {unknown!r}, unknown here: a newer agentloop began it")
+    return {name: _read(name, value, f"the run's {name}") for name, value in remembered.items()}, "the run"
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, Prices):
+        return [value.prompt, value.completion]
+    if isinstance(value, Path):
+        return str(value.absolute())
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _secret(value: object) -> bool:
+    """Whether it is an address that holds a password."""
+    return isinstance(value, str) and "://" in value and "@" in value
 
 
 def _of_environment(environ: Mapping[str, str]) -> list[_Values]:

@@ -2,85 +2,90 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentloop.cli.options import TaskOptions, task_options
+from agentloop.cli.options import BROWSER, EXPECT, SESSION, URL, TaskOptions, options, read_message
+from agentloop.cli.remembered import setup_of
 from agentloop.settings import data_directory
 
 if TYPE_CHECKING:
     from agentloop.browsing import BrowseOptions
+    from agentloop.cli.desk import Desk
+    from agentloop.journal import OnEvent
+    from agentloop.loop import RunHandle
+    from agentloop.records import Session
 
-__all__ = ["command"]
-
-_EXPECT = """What must hold in the end, else exit 4; repeatable: url=, url~=, title=, title~=, text=, no-text=,
-count:SELECTOR=N, js=, answer=, answer~=, download=."""
+__all__ = ["command", "open_run", "with_browser"]
 
 
 @click.command("browse")
-@task_options
-@click.option("--url", help="The page to start on; its origin may always be reached.")
-@click.option(
-    "--allow",
-    multiple=True,
-    metavar="PATTERN",
-    help="What pages may reach: [scheme://]host[:port], *.host; repeatable.",
-)
-@click.option("--allow-private", is_flag=True, help="Private addresses may be reached too.")
-@click.option("--headed", is_flag=True, help="Show the browser.")
-@click.option("--slow-mo", type=click.IntRange(min=0), default=0, metavar="MS", help="Wait so long before each act.")
-@click.option(
-    "--artifacts",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Where pictures of each turn go.  [runs/ID in the data directory]",
-)
-@click.option("--vision", metavar="MODEL", help="An image-capable model that scripts may ask about the page.")
-@click.option(
-    "--browser-sandbox",
-    type=click.Choice(["auto", "on", "off"]),
-    default="auto",
-    show_default=True,
-    help="Chromium's own sandbox; auto is on, and off for root.",
-)
-@click.option("--expect", multiple=True, metavar="CHECK", help=_EXPECT)
+@click.argument("task", nargs=-1)
+@options(URL, BROWSER, EXPECT, SESSION)
 def command(task: tuple[str, ...], **given: Any) -> int:
     """Do TASK in a real browser.
 
     Without words the task is read from standard input. Options may stand before and after it.
     """
-    options = TaskOptions.read(task, given)
-    from agentloop.browsing import open_browse
+    choices = TaskOptions.read(given)
+    choices = with_browser(choices)
+    message = read_message(task)
     from agentloop.build import named_capabilities
     from agentloop.cli.perform import perform
 
-    named_capabilities(options.packs)
-    how = _browse_options(options, given)
-    return perform(options, lambda llm, on_event: open_browse(options.message, how, llm=llm, on_event=on_event))
+    named_capabilities(choices.settings.packs)
+    return perform(choices, lambda desk, session, on_event: open_run(desk, session, on_event, message=message))
 
 
-def _browse_options(options: TaskOptions, given: dict[str, Any]) -> BrowseOptions:
-    from agentloop.artifacts.folder import FolderArtifacts
-    from agentloop.browsing import BrowseOptions
+def with_browser(choices: TaskOptions) -> TaskOptions:
+    """The options, with the browser among what is enabled."""
+    enable = choices.settings.enable
+    if enable is None or "browser" in enable:
+        return choices
+    return replace(choices, settings=replace(choices.settings, enable=("browser", *enable)))
+
+
+def open_run(
+    desk: Desk, session: Session, on_event: OnEvent, *, message: str | None, run_id: str | None = None
+) -> AbstractAsyncContextManager[RunHandle]:
+    """A browser and a run of `message` in the session, or its last run (`run_id`) where it was left."""
+    from agentloop.browsing import open_browse
     from agentloop.run.opening import new_id
 
-    if options.ephemeral and given["artifacts"]:
-        raise click.UsageError("--ephemeral keeps nothing on disk: leave --artifacts out, or --ephemeral")
-    run_id = new_id()
-    folder = given["artifacts"] or (None if options.ephemeral else data_directory() / "runs" / run_id)
+    how = _browse_options(desk, session, run_id or new_id())
+    return open_browse(message, how, llm=desk.llm, on_event=on_event, on_ask=desk.approvals)
+
+
+def _browse_options(desk: Desk, session: Session, run_id: str) -> BrowseOptions:
+    from agentloop.artifacts.folder import FolderArtifacts
+    from agentloop.browsing import BrowseOptions
+    from agentloop.build import named_capabilities
+
+    chosen, settings = desk.options, desk.options.settings
+    kept = None if settings.ephemeral else data_directory() / "runs" / run_id
+    folder = settings.artifacts or kept
     return BrowseOptions(
-        url=given["url"],
-        allow=given["allow"] or None,
-        allow_private=given["allow_private"],
-        headless=not given["headed"],
-        slow_mo_ms=given["slow_mo"],
-        browser_sandbox=given["browser_sandbox"],
-        model=options.model,
-        vision=given["vision"],
-        limits=options.limits,
+        url=chosen.url,
+        allow=settings.allow,
+        allow_private=settings.allow_private,
+        headless=not settings.headed,
+        slow_mo_ms=settings.slow_mo,
+        browser_sandbox=settings.browser_sandbox,
+        model=settings.model or session.model or None,
+        vision=settings.vision,
+        limits=settings.limits,
         artifacts=FolderArtifacts(folder) if folder else None,
         run_id=run_id,
-        expect=given["expect"],
+        expect=chosen.expect,
+        capabilities=named_capabilities([name for name in settings.packs if name != "browser"]),
+        store=desk.store,
+        session=session.session_id,
+        fresh=chosen.fresh,
+        enabled=settings.enable,
+        context_window=settings.context_window,
+        history_window=settings.history_window,
+        setup=setup_of("browse", chosen),
     )

@@ -13,6 +13,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "browse": "Do a task in a real browser.",
         "run": "Do a task without a browser; the default command.",
+        "chat": "Talk: one message a line.",
+        "sessions": "List, show, resume and delete what is kept.",
         "eval": "Run the cases of a suite and judge what came of them.",
         "doctor": "Tell what works here and what does not.",
         "install-browser": "Get a Chromium, by whichever way works.",

@@ -1,13 +1,13 @@
-"""Which model the flags and the environment name."""
+"""Which model the settings and the environment name."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agentloop.cli.options import TaskOptions
 from agentloop.errors import InvalidInput
 from agentloop.llm.base import LLM
+from agentloop.settings import Settings
 
 __all__ = ["open_model"]
 
@@ -15,14 +15,14 @@ _SCRIPTED = "scripted:"
 
 
 @asynccontextmanager
-async def open_model(options: TaskOptions) -> AsyncIterator[LLM]:
+async def open_model(settings: Settings) -> AsyncIterator[LLM]:
     """The model for the block. Raises `InvalidInput` when none is configured or the file cannot be read."""
-    if options.llm is not None:
-        yield _scripted(options.llm)
+    if settings.llm is not None and not settings.by_flag("llm-base-url"):
+        yield _scripted(settings.llm)
         return
     from agentloop.llm.openai import OpenAI
 
-    async with OpenAI.from_env(base_url=options.llm_base_url, model=options.model) as client:
+    async with OpenAI.from_env(base_url=settings.llm_base_url, model=settings.model) as client:
         yield client
 
 

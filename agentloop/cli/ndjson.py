@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from agentloop.events import RunEvent
@@ -40,6 +41,10 @@ class JsonView:
     def result(self, result: RunResult) -> None:
         """The last line."""
         self._write(_line({"type": "result", **result.to_dict()}))
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Nothing moves here."""
+        return nullcontext()
 
     def close(self) -> None:
         """Nothing is held back."""

@@ -10,42 +10,52 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import TypeAlias
 
-from agentloop.cli.model import open_model
+from agentloop.cli.desk import Desk, open_desk
 from agentloop.cli.options import TaskOptions
 from agentloop.cli.render import View
 from agentloop.cli.screen import view_for
 from agentloop.events import RunEvent
 from agentloop.journal import OnEvent
-from agentloop.llm.base import LLM
 from agentloop.loop import RunHandle
-from agentloop.records import RunResult
+from agentloop.records import Session
 from agentloop.report.verdict import EXIT_INTERRUPTED, exit_code
 
-__all__ = ["OpenRun", "perform"]
+__all__ = ["OpenRun", "perform", "run_in"]
 
-OpenRun: TypeAlias = Callable[[LLM, OnEvent], AbstractAsyncContextManager[RunHandle]]
+OpenRun: TypeAlias = Callable[[Desk, Session, OnEvent], AbstractAsyncContextManager[RunHandle]]
 """Opens the run that a command is for."""
 
 
 def perform(options: TaskOptions, open_run: OpenRun) -> int:
-    """Runs the task, shows it, and returns the exit code. Raises what stood in the way of a run."""
-    view = view_for(options)
+    """Runs one task, shows it, and returns the exit code. Raises what stood in the way of a run."""
     try:
-        return asyncio.run(_perform(options, open_run, view))
+        return asyncio.run(_perform(options, open_run))
     except asyncio.CancelledError:
         return EXIT_INTERRUPTED
-    finally:
-        view.close()
 
 
-async def _perform(options: TaskOptions, open_run: OpenRun, view: View) -> int:
+async def _perform(options: TaskOptions, open_run: OpenRun) -> int:
+    async with open_desk(options) as desk:
+        return await run_in(desk, await desk.chosen_session(), open_run)
+
+
+async def run_in(desk: Desk, session_id: str, open_run: OpenRun) -> int:
+    """One run in this session, shown in a view of its own; its exit code.
+
+    The first SIGINT or SIGTERM ends the run, or cancels this task when there is none yet.
+    """
+    desk.view = view = view_for(desk.options)
     stop = _Stop(view)
-    with stop.listening():
-        async with open_model(options) as llm, open_run(llm, _guarded(view, stop)) as handle:
-            stop.handle = handle
-            result: RunResult = await handle.run()
-        view.result(result)
-        return exit_code(result.status, result.reason)
+    try:
+        with stop.listening():
+            async with desk.session(session_id) as session, open_run(desk, session, _guarded(view, stop)) as handle:
+                stop.handle = handle
+                result = await handle.run()
+            view.result(result)
+            return exit_code(result.status, result.reason)
+    finally:
+        desk.terminated = stop.terminated
+        view.close()
 
 
 def _guarded(view: View, stop: _Stop) -> OnEvent:
@@ -69,6 +79,7 @@ class _Stop:
         self.handle: RunHandle | None = None
         self._task = asyncio.current_task()
         self._view = view
+        self.terminated = False
         self._asked = False
 
     @contextmanager
@@ -97,4 +108,5 @@ class _Stop:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         self._asked = True
+        self.terminated = number == signal.SIGTERM
         self.now("signal")

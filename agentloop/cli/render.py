@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from agentloop.events import RunEvent
@@ -34,6 +35,9 @@ class Screen(Protocol):
     def progress(self, text: str) -> None:
         """What is going on now; replaced by the next, gone at the end."""
 
+    def hold(self) -> AbstractContextManager[None]:
+        """Shows no progress in the block: somebody is typing."""
+
     def close(self) -> None:
         """Removes what does not stay."""
 
@@ -46,6 +50,9 @@ class View(Protocol):
 
     def result(self, result: RunResult) -> None:
         """How the run ended; the last call but `close`."""
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Leaves the terminal to a question for the block."""
 
     def close(self) -> None:
         """Removes what does not stay; may be called twice and at any time."""
@@ -74,10 +81,12 @@ class TurnLines:
                 return f"[warning] {_clipped(event.content)}", "yellow"
             case "error":
                 return f"[error] {_clipped(event.content)}", "red"
-            case "compacted" | "budget_trimmed" | "resumed" | "check":
-                return f"· {event.type}: {_clipped(event.content)}", "dim"
-            case "ask":
-                return f"? {_clipped(event.content)}", "bold"
+            case "compacted":
+                return f"· the history was summed up{_shrunk(event)}", "dim"
+            case "budget_trimmed" | "resumed" | "check":
+                return f"· {event.type.replace('_', ' ')}: {_clipped(event.content)}", "dim"
+            case "ask_result":
+                return f"? {_clipped(event.content)} {_answered(event)}", "bold"
         return None
 
     def _begin(self, event: RunEvent) -> None:
@@ -123,6 +132,10 @@ class HumanView:
         if result.artifacts:
             self._screen.line(f"pictures: {visible(result.artifacts)}")
 
+    def hold(self) -> AbstractContextManager[None]:
+        """See `View.hold`."""
+        return self._screen.hold()
+
     def close(self) -> None:
         """Removes the progress line."""
         self._screen.close()
@@ -142,6 +155,10 @@ class QuietView:
         if result.final_text:
             self._write_answer(result.final_text)
 
+    def hold(self) -> AbstractContextManager[None]:
+        """See `View.hold`."""
+        return nullcontext()
+
     def close(self) -> None:
         """Nothing is held back."""
 
@@ -157,6 +174,18 @@ def summary_line(result: RunResult) -> str:
     if result.cost:
         parts.append(f"cost {result.cost:.4f}")
     return " · ".join(parts)
+
+
+def _shrunk(event: RunEvent) -> str:
+    before, after = event.args.get("messages_before"), event.args.get("messages_after")
+    return f": {before} messages are now {after}" if before is not None and after is not None else ""
+
+
+def _answered(event: RunEvent) -> str:
+    answer = event.args.get("answer")
+    if isinstance(answer, bool):
+        return "approved" if answer else "denied"
+    return _clipped(str(answer))
 
 
 def _clipped(text: str) -> str:

@@ -3,41 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentloop.cli.options import TaskOptions, task_options
+from agentloop.cli.options import SESSION, TaskOptions, options, read_message
+from agentloop.cli.remembered import setup_of
 
 if TYPE_CHECKING:
+    from agentloop.cli.desk import Desk
     from agentloop.journal import OnEvent
-    from agentloop.llm.base import LLM
     from agentloop.loop import RunHandle
+    from agentloop.records import Session
 
-__all__ = ["command"]
+__all__ = ["command", "open_run"]
 
 
 @click.command("run")
-@task_options
+@click.argument("task", nargs=-1)
+@options(SESSION)
 def command(task: tuple[str, ...], **given: Any) -> int:
     """Do TASK without a browser.
 
     Without words the task is read from standard input. Options may stand before and after it.
     """
-    options = TaskOptions.read(task, given)
-    from agentloop.build import default_capabilities, named_capabilities
+    choices = TaskOptions.read(given)
+    message = read_message(task)
+    from agentloop.build import named_capabilities
     from agentloop.cli.perform import perform
+
+    named_capabilities(choices.settings.packs)
+    return perform(choices, lambda desk, session, on_event: open_run(desk, session, on_event, message=message))
+
+
+def open_run(
+    desk: Desk, session: Session, on_event: OnEvent, *, message: str | None
+) -> AbstractAsyncContextManager[RunHandle]:
+    """A run of `message` in the session, or its last run where it was left."""
+    return _open(desk, session, on_event, message)
+
+
+@asynccontextmanager
+async def _open(desk: Desk, session: Session, on_event: OnEvent, message: str | None) -> AsyncIterator[RunHandle]:
+    from agentloop.build import default_capabilities, loop_settings, named_capabilities
     from agentloop.loop import Loop
     from agentloop.records import RunRequest
-    from agentloop.stores.memory import MemoryStore
 
-    capabilities = [*default_capabilities(), *named_capabilities(options.packs)]
-
-    @asynccontextmanager
-    async def open_run(llm: LLM, on_event: OnEvent) -> AsyncIterator[RunHandle]:
-        loop = Loop(llm=llm, store=MemoryStore(), capabilities=capabilities, model=options.model, limits=options.limits)
-        async with loop, await loop.open(RunRequest(options.message), on_event=on_event) as handle:
-            yield handle
-
-    return perform(options, open_run)
+    settings = desk.options.settings
+    loop = Loop(
+        llm=desk.llm,
+        store=desk.store,
+        capabilities=[*default_capabilities(), *named_capabilities(settings.packs)],
+        model=settings.model or session.model or None,
+        settings=loop_settings(
+            limits=settings.limits, context_window=settings.context_window, history_window=settings.history_window
+        ),
+        on_ask=desk.approvals,
+    )
+    request = (
+        session.session_id
+        if message is None
+        else RunRequest(
+            message,
+            session=session.session_id,
+            fresh=desk.options.fresh,
+            enabled=settings.enable,
+            allow=settings.allow,
+            setup=setup_of("run", desk.options),
+        )
+    )
+    async with await loop.open(request, on_event=on_event) as handle:
+        yield handle

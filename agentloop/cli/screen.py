@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import TextIO
 
 from agentloop.cli.ndjson import JsonView
@@ -25,6 +26,10 @@ class PlainScreen:
     def progress(self, text: str) -> None:
         """Shows nothing: it would stay."""
 
+    def hold(self) -> AbstractContextManager[None]:
+        """Nothing moves here."""
+        return nullcontext()
+
     def close(self) -> None:
         """Nothing to remove."""
 
@@ -33,7 +38,7 @@ def view_for(options: TaskOptions) -> View:
     """JSON lines, the answer alone, or the answer with a line a turn."""
     if options.json:
         return JsonView(_write_line, chunks=options.json_stream)
-    if options.quiet:
+    if options.settings.quiet:
         return QuietView(write_answer)
     return HumanView(_screen(), write_answer)
 

@@ -1,59 +1,70 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from agentloop.cli.options import TaskOptions, duration
+from agentloop.cli.options import TaskOptions
 
-GIVEN: dict[str, Any] = {
-    "llm": None,
-    "llm_base_url": None,
-    "model": None,
-    "packs": (),
-    "max_steps": None,
-    "timeout": None,
-    "json": False,
-    "json_stream": False,
-    "quiet": False,
-    "ephemeral": False,
-}
+GIVEN: dict[str, Any] = {"json": False, "json_stream": False}
 
 
-def read(*task: str, **given: Any) -> TaskOptions:
-    return TaskOptions.read(task, {**GIVEN, **given})
+def read(**given: Any) -> TaskOptions:
+    return TaskOptions.read({**GIVEN, **given})
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("90", 90), ("1.5", 1.5), ("90s", 90), ("5m", 300), ("1h", 3600), ("500ms", 0.5), (" 2 M ", 120)],
-)
-def test_lengths_of_time(text: str, seconds: float) -> None:
-    assert duration(text) == seconds
+def test_without_flags_there_are_defaults() -> None:
+    options = read()
+    assert (options.settings.limits.iterations, options.settings.limits.wall_s) == (20, 300)
+    assert options.cwd == Path.cwd()
+    assert (options.session, options.newest, options.fresh, options.url) == (None, False, False, None)
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "5 minutes", "nan", "inf", "1e3", "0s"])
-def test_what_is_no_length_of_time_is_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="no length of time"):
-        duration(text)
+def test_flags_become_settings() -> None:
+    options = read(max_steps=3, timeout=1.5, **{"with": ("fetch, ai", "", "ai,exec,")})
+    assert (options.settings.limits.iterations, options.settings.limits.wall_s) == (3, 1.5)
+    assert options.settings.packs == ("fetch", "ai", "exec")
+    assert options.settings.by_flag("with") and not options.settings.by_flag("model")
 
 
-def test_words_are_joined_and_limits_read() -> None:
-    options = read("buy", "two lamps ", max_steps=3, timeout=1.5)
-    assert options.message == "buy two lamps"
-    assert (options.limits.iterations, options.limits.wall_s) == (3, 1.5)
-    assert (read("x").limits.iterations, read("x").limits.wall_s) == (20, 300)
-
-
-def test_pack_names_come_by_commas_and_once_each() -> None:
-    assert read("x", packs=("fetch, ai", "", "ai,exec,")).packs == ("fetch", "ai", "exec")
+def test_nobody_is_asked_where_nobody_is() -> None:
+    assert read().approve == "deny"
+    assert read(approve="auto").approve == "auto"
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [({"json_stream": True}, "needs --json"), ({"llm": "scripted:x", "llm_base_url": "http://x"}, "two models")],
+    [
+        ({"json_stream": True}, "needs --json"),
+        ({"llm": "scripted:x", "llm_base_url": "http://x"}, "two models"),
+        ({"session": "a", "newest": True}, "two sessions"),
+        ({"newest": True, "ephemeral": True}, "--continue goes on"),
+        ({"db": Path("x.db"), "ephemeral": True}, "--db is for sessions on disk"),
+        ({"artifacts": Path("x"), "ephemeral": True}, "--ephemeral keeps nothing"),
+        ({"max_cost": 1.0}, "--max-cost needs --price"),
+        ({"approve": "prompt"}, "--approve prompt needs a terminal"),
+        ({"session": " "}, "--session: an id is"),
+        ({"session": "a\x1bb"}, "--session: an id is"),
+        ({"session": "x" * 201}, "--session: an id is"),
+    ],
 )
 def test_what_does_not_go_together_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(click.UsageError, match=words):
-        read("x", **given)
+        read(**given)
+
+
+def test_a_variable_that_asks_for_a_terminal_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTLOOP_APPROVE", "prompt")
+    with pytest.raises(click.UsageError, match="^AGENTLOOP_APPROVE prompt needs a terminal"):
+        read()
+    assert read(approve="deny").approve == "deny"
+
+
+def test_what_a_run_remembers_yields_to_flags_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTLOOP_MAX_STEPS", "9")
+    remembered = read(max_steps=3, model="m", db=Path("x.db"), approve="auto").settings.to_dict()
+    assert remembered == {"max-steps": 3, "model": "m"}
+    again = TaskOptions.read({**GIVEN, "model": "n"}, remembered=remembered).settings
+    assert (again.max_steps, again.model, again.db, again.approve) == (3, "n", None, None)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -37,6 +38,9 @@ class Recorder:
 
     def progress(self, text: str) -> None:
         self.progressed.append(text)
+
+    def hold(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def close(self) -> None:
         self.closed += 1
@@ -93,13 +97,27 @@ def test_a_script_that_threw_says_so_and_many_acts_are_counted() -> None:
     assert "click(7) -> ok · 3 more ! TargetError" in line[0] and line[1] == "red"
 
 
-@pytest.mark.parametrize("type", ["warning", "error", "compacted", "budget_trimmed", "ask", "check"])
+@pytest.mark.parametrize("type", ["warning", "error", "budget_trimmed", "ask_result", "check", "resumed"])
 def test_what_is_worth_knowing_besides_is_a_line(type: EventType) -> None:
     line = TurnLines().feed(event(type, "x" * 500))
     assert line is not None and "xxx" in line[0] and len(line[0]) < 160
 
 
-@pytest.mark.parametrize("type", ["run_started", "user", "observation", "response_chunk", "data_update", "done"])
+def test_a_summary_is_told_in_figures() -> None:
+    counted = event("compacted", "a long summary", args={"messages_before": 60, "messages_after": 21})
+    assert TurnLines().feed(counted) == ("· the history was summed up: 60 messages are now 21", "dim")
+    assert TurnLines().feed(event("compacted")) == ("· the history was summed up", "dim")
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"), [(True, "approved"), (False, "denied"), ("second\u202e", "second\\u202e")]
+)
+def test_an_answered_question_is_a_line(answer: bool | str, shown: str) -> None:
+    line = TurnLines().feed(event("ask_result", "Allow it?\x1b[2J", args={"id": "q", "answer": answer}))
+    assert line == (f"? Allow it?\\x1b[2J {shown}", "bold")
+
+
+@pytest.mark.parametrize("type", ["run_started", "user", "observation", "response_chunk", "data_update", "done", "ask"])
 def test_the_rest_is_for_machines(type: EventType) -> None:
     assert TurnLines().feed(event(type, "x")) is None
 
