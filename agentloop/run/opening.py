@@ -68,7 +68,7 @@ async def open_run(request: RunRequest, given: Collaborators, *, on_event: OnEve
             session_id=session.session_id,
             message=request.message,
             url=request.url and redactor.text(request.url),
-            setup=request.setup,
+            setup=redactor.json(request.setup),
             owner=Lease.of_this_process().to_text(),
             epoch=FIRST_EPOCH,
         )
