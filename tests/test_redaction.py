@@ -176,7 +176,8 @@ async def test_answered(told: Told) -> None:
 
 
 async def test_asked_for_with_the_secret_in_the_request(told: Told) -> None:
-    request = RunRequest(f"log in with {SECRET}", context=f"the key: {SECRET}", session="s")
+    setup = {"flags": [f"--header=key: {SECRET}"]}
+    request = RunRequest(f"log in with {SECRET}", context=f"the key: {SECRET}", session="s", setup=setup)
     result = await told.play([js(f"log({json.dumps(SECRET)}.length)"), js('answer("done")')], request)
     assert PLACE in result.system_prompt
     told.check(result, expected=["events", "lines", "requests", "database", "result"])
