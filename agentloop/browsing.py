@@ -35,8 +35,9 @@ class BrowseOptions:
     `allow` are patterns ([scheme://]host[:port]) of what pages may reach; None: any public address, and
     always the origin of the start URL. `vision` names an image-capable model; without one, scripts have no
     `ask`. `artifacts` takes a picture and the marks of each turn. `browser_sandbox` "auto" is on, and off
-    for root. `expect` are checks of the finished run (`report.checks.FORMS`); one that is not met makes it
-    `check_failed`. `capabilities` are what scripts may call besides the browser.
+    for root; `cdp_url` names a browser that runs already instead. `expect` are checks of the finished run
+    (`report.checks.FORMS`); one that is not met makes it `check_failed`. `capabilities` are what scripts
+    may call besides the browser.
 
     A `store` of the caller's is not closed; without one, nothing is kept. `session` goes on with that session:
     its history, carry (unless `fresh`), and browser state. `enabled` and `setup` are the request's; see
@@ -49,6 +50,7 @@ class BrowseOptions:
     headless: bool = True
     slow_mo_ms: int = 0
     browser_sandbox: Literal["auto", "on", "off"] = "auto"
+    cdp_url: str | None = None
     viewport: tuple[int, int] = (1280, 720)
     model: str | None = None
     vision: str | None = None
@@ -89,7 +91,10 @@ async def open_browse(
     from agentloop.stores.memory import MemoryStore
 
     async with BrowserHost.launch(
-        headless=options.headless, browser_sandbox=options.browser_sandbox, slow_mo_ms=options.slow_mo_ms
+        headless=options.headless,
+        browser_sandbox=options.browser_sandbox,
+        slow_mo_ms=options.slow_mo_ms,
+        cdp_url=options.cdp_url,
     ) as host:
         checks = [Check.parse(text) for text in options.expect]
         pages: list[DriverPage] = []

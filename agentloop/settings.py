@@ -24,7 +24,7 @@ _APP = "agentloop"
 _PREFIX = "AGENTLOOP_"
 _WORKSPACE_FILE = "agentloop.toml"
 _FILE_BYTES = 65_536
-_NEVER_IN_A_WORKSPACE = ("secret", "cdp")
+_NEVER_IN_A_WORKSPACE = ("secret",)
 
 
 # Where things are --------------------------------------------------------------------------------------------
@@ -144,6 +144,8 @@ class Settings:
     """Where pictures of each turn go."""
     vision: str | None = _setting(choices.text)
     """An image-capable model for `ask`."""
+    cdp: str | None = _setting(choices.text, lasts=False)
+    """The DevTools address of a browser that runs already."""
     browser_sandbox: Literal["auto", "on", "off"] = _setting(choices.one_of("auto", "on", "off"), "auto")
     """Chromium's own sandbox."""
     origins: Mapping[str, str] = field(default_factory=dict, repr=False)

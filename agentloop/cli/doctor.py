@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from agentloop.cli.options import BROWSER, FOLDER, MODEL, NETWORK, PERMISSION, given_settings, options
 from agentloop.cli.render import visible
 from agentloop.errors import AgentLoopError, InvalidInput
+from agentloop.records import Prices
+from agentloop.settings import Settings, database_path
 
 if TYPE_CHECKING:
     from agentloop.llm.openai import OpenAI
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "command", "examine"]
 
 _PING_S = 20.0
+_USER_OR_QUERY = re.compile(r"(?<=://)[^/@]*(?=@)|(?<=\?).*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,29 +40,46 @@ class Finding:
 
 @click.command("doctor")
 @click.option("--offline", is_flag=True, help="Do not call the model.")
-@click.option("--llm-base-url", metavar="URL", help="Where the model is served.  [OPENAI_BASE_URL]")
-@click.option("--model", metavar="NAME", help="The model to ask.  [OPENAI_CHAT_MODEL]")
-def command(offline: bool, llm_base_url: str | None, model: str | None) -> int:
-    """Tell what works here and what does not: script engine, browser, model, files."""
-    return asyncio.run(_report(offline=offline, base_url=llm_base_url, model=model))
+@options(MODEL, PERMISSION, NETWORK, FOLDER, BROWSER)
+def command(offline: bool, **given: Any) -> int:
+    """Tell what works here and what does not: script engine, browser, model, sessions, settings.
+
+    Takes the options of the other commands, and tells of each setting who chose it.
+    """
+    workspace = Path(given["cwd"] or Path.cwd()).absolute()
+    return asyncio.run(_report(given_settings(given), workspace, offline=offline))
 
 
-async def examine(*, offline: bool, base_url: str | None = None, model: str | None = None) -> AsyncIterator[Finding]:
+async def examine(settings: Settings, *, offline: bool) -> AsyncIterator[Finding]:
     """The findings, one after the other as they are made."""
     yield _package()
     yield await _engine()
-    yield await _browser()
-    async for finding in _model(offline=offline, base_url=base_url, model=model):
+    yield await _browser(settings)
+    async for finding in _model(settings, offline=offline):
         yield finding
     yield _files()
+    yield await _sessions(settings)
+    yield _permissions(settings)
+    for finding in _settings(settings):
+        yield finding
 
 
-async def _report(*, offline: bool, base_url: str | None, model: str | None) -> int:
+async def _report(flags: Mapping[str, object], workspace: Path, *, offline: bool) -> int:
     failed = False
-    async for finding in examine(offline=offline, base_url=base_url, model=model):
-        print(f"{finding.verdict:<4}  {finding.topic}: {visible(finding.text)}", flush=True)
-        failed = failed or finding.verdict == "FAIL"
+    try:
+        settings = Settings.gather(flags, workspace=workspace)
+    except InvalidInput as error:
+        failed = _tell(Finding(verdict="FAIL", topic="settings", text=str(error)))
+        settings = Settings()
+    async for finding in examine(settings, offline=offline):
+        failed = _tell(finding) or failed
     return 1 if failed else 0
+
+
+def _tell(finding: Finding) -> bool:
+    """Prints the finding; True for a failure."""
+    print(f"{finding.verdict:<4}  {finding.topic}: {visible(finding.text)}", flush=True)
+    return finding.verdict == "FAIL"
 
 
 def _package() -> Finding:
@@ -83,23 +106,25 @@ async def _engine() -> Finding:
     return Finding(verdict="ok" if isolation == "seccomp" else "warn", topic="scripts", text=text)
 
 
-async def _browser() -> Finding:
+async def _browser(settings: Settings) -> Finding:
     from agentloop.drivers.host import BrowserHost
 
     try:
-        async with BrowserHost.launch() as host:
-            sandboxed = "its sandbox on" if host.sandboxed else "its sandbox off (root)"
+        async with BrowserHost.launch(browser_sandbox=settings.browser_sandbox, cdp_url=settings.cdp) as host:
+            if host.binary is None:
+                return Finding(verdict="ok", topic="browser", text=f"one that runs already, version {host.version}")
+            sandboxed = "its sandbox on" if host.sandboxed else "its sandbox off"
             text = f"{host.binary.path}, version {host.version}, {sandboxed}"
             return Finding(verdict="ok" if host.sandboxed else "warn", topic="browser", text=text)
     except AgentLoopError as error:
         return Finding(verdict="FAIL", topic="browser", text=str(error))
 
 
-async def _model(*, offline: bool, base_url: str | None, model: str | None) -> AsyncIterator[Finding]:
+async def _model(settings: Settings, *, offline: bool) -> AsyncIterator[Finding]:
     from agentloop.llm.openai import OpenAI
 
     try:
-        client = OpenAI.from_env(base_url=base_url, model=model)
+        client = OpenAI.from_env(base_url=settings.llm_base_url, model=settings.model)
     except InvalidInput as error:
         yield Finding(verdict="warn", topic="model", text=str(error))
         return
@@ -131,6 +156,66 @@ def _files() -> Finding:
     if _writable(folder):
         return Finding(verdict="ok", topic="files", text=str(folder))
     return Finding(verdict="FAIL", topic="files", text=f"{folder} cannot be written to")
+
+
+async def _sessions(settings: Settings) -> Finding:
+    if settings.ephemeral:
+        return Finding(verdict="ok", topic="sessions", text="none is kept")
+    file = database_path(flag=settings.db)
+    if not await asyncio.to_thread(file.exists):
+        verdict: Literal["ok", "FAIL"] = "ok" if _writable(file.parent) else "FAIL"
+        made = "made with the first session" if verdict == "ok" else "cannot be made: its folder cannot be written to"
+        return Finding(verdict=verdict, topic="sessions", text=f"{file}, {made}")
+    from agentloop.stores import SQLiteStore
+
+    try:
+        async with SQLiteStore(file) as store:
+            count = len(await store.list_sessions())
+    except AgentLoopError as error:
+        return Finding(verdict="FAIL", topic="sessions", text=str(error))
+    return Finding(verdict="ok", topic="sessions", text=f"{file}, {count} kept")
+
+
+_APPROVE = MappingProxyType(
+    {
+        None: "questions are asked at a terminal and denied elsewhere",
+        "prompt": "questions are asked at the terminal",
+        "deny": "questions are denied",
+        "auto": "questions are approved without anybody looking",
+    }
+)
+
+
+def _permissions(settings: Settings) -> Finding:
+    verdict: Literal["ok", "warn"] = "warn" if settings.approve == "auto" else "ok"
+    return Finding(verdict=verdict, topic="permissions", text=_APPROVE[settings.approve])
+
+
+def _settings(settings: Settings) -> Iterator[Finding]:
+    """A line for each setting that was chosen, one for the rest, and what the workspace may not choose."""
+    for name, origin in settings.origins.items():
+        yield Finding(verdict="ok", topic="settings", text=f"{name} = {_shown(settings.value(name))}, from {origin}")
+    rest = ", ".join(
+        f"{name} {_shown(settings.value(name))}" for name in Settings.names() if name not in settings.origins
+    )
+    yield Finding(verdict="ok", topic="settings", text=f"defaults: {rest}")
+    for ignored in settings.ignored:
+        text = f"{ignored.file}: {ignored.key} is ignored: {ignored.why}"
+        yield Finding(verdict="warn", topic="settings", text=text)
+
+
+def _shown(value: object) -> str:
+    if value is None or value == ():
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    if isinstance(value, Prices):
+        return f"{value.prompt:g},{value.completion:g}"
+    # An address may carry a name and a password, or a token.
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return _USER_OR_QUERY.sub("…", text) if "://" in text else text
 
 
 def _writable(folder: Path) -> bool:

@@ -18,6 +18,7 @@ __all__ = [
     "EXPECT",
     "FOLDER",
     "MODEL",
+    "NETWORK",
     "OUTPUT",
     "PERMISSION",
     "SESSION",
@@ -126,13 +127,18 @@ OUTPUT = (
 )
 """What is shown."""
 
-BROWSER = (
-    _names("--allow", "PATTERN", "What pages may reach: [scheme://]host[:port], *.host; repeatable."),
+NETWORK = (
+    _names("--allow", "PATTERN", "What may be reached: [scheme://]host[:port], *.host; repeatable."),
     _switch("--allow-private", "Private addresses may be reached too."),
+)
+"""Where pages and scripts may go."""
+
+BROWSER = (
     _switch("--headed", "Show the browser."),
     _choice("--slow-mo", "MS", "Wait so long before each act."),
     _choice("--artifacts", "DIR", "Where pictures of each turn go.  [runs/ID in the data directory]"),
     _choice("--vision", "MODEL", "An image-capable model that scripts may ask about the page."),
+    _choice("--cdp", "URL", "A browser that runs already, by its DevTools address."),
     _choice("--browser-sandbox", "auto|on|off", "Chromium's own sandbox; auto is on, and off for root.  [auto]"),
 )
 """The browser."""
@@ -151,7 +157,7 @@ count:SELECTOR=N, js=, answer=, answer~=, download=.""",
 )
 """Checks of the finished run."""
 
-SESSION = (*MODEL, *PERMISSION, *FOLDER, *CONVERSATION, *OUTPUT)
+SESSION = (*MODEL, *PERMISSION, *NETWORK, *FOLDER, *CONVERSATION, *OUTPUT)
 """What every command that runs tasks in a session takes."""
 
 

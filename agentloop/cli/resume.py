@@ -14,6 +14,7 @@ from agentloop.cli.options import (
     EXPECT,
     FOLDER,
     MODEL,
+    NETWORK,
     OUTPUT,
     PERMISSION,
     TaskOptions,
@@ -34,7 +35,7 @@ __all__ = ["command"]
 
 @click.command("resume")
 @click.argument("id")
-@options(MODEL, PERMISSION, FOLDER, OUTPUT, BROWSER, EXPECT)
+@options(MODEL, PERMISSION, NETWORK, FOLDER, OUTPUT, BROWSER, EXPECT)
 def command(id: str, **given: Any) -> int:
     """Go on with the last run of session ID where it was left.
 

@@ -51,10 +51,17 @@ async def _open(desk: Desk, session: Session, on_event: OnEvent, message: str | 
     from agentloop.records import RunRequest
 
     settings = desk.options.settings
+    standing = default_capabilities(allow=settings.allow, allow_private=settings.allow_private)
+    names = {capability.name for capability in standing}
+    more = named_capabilities(
+        [name for name in settings.packs if name not in names],
+        allow=settings.allow,
+        allow_private=settings.allow_private,
+    )
     loop = Loop(
         llm=desk.llm,
         store=desk.store,
-        capabilities=[*default_capabilities(), *named_capabilities(settings.packs)],
+        capabilities=[*standing, *more],
         model=settings.model or session.model or None,
         settings=loop_settings(
             limits=settings.limits, context_window=settings.context_window, history_window=settings.history_window

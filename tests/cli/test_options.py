@@ -57,7 +57,7 @@ def test_what_does_not_go_together_is_refused(given: dict[str, Any], words: str)
 
 def test_a_variable_that_asks_for_a_terminal_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTLOOP_APPROVE", "prompt")
-    with pytest.raises(click.UsageError, match="^AGENTLOOP_APPROVE prompt needs a terminal"):
+    with pytest.raises(click.UsageError, match=r"^AGENTLOOP_APPROVE prompt needs a terminal"):
         read()
     assert read(approve="deny").approve == "deny"
 
