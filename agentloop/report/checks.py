@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from agentloop.browser.base import Downloads, Driver, Frames, PageScript
+from agentloop.browser.abilities import Downloads, Frames, PageScript
+from agentloop.browser.base import Driver
 from agentloop.browser.page import address, has_text, title
 from agentloop.errors import InvalidInput
 from agentloop.records import Json
