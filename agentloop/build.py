@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agentloop.capabilities import BuildContext, Capability
@@ -20,21 +20,34 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "default_capabilities", "loop_settings", "named_capabilities"]
 
-NAMES = ("browser",)
+NAMES = ("browser", "markdown", "http", "fetch", "ai")
 """What `named_capabilities`, and so `--with`, can add."""
 
-
-def default_capabilities() -> tuple[Capability, ...]:
-    """What every run can do beyond the core functions of the sandbox."""
-    return ()
+_DEFAULT = ("markdown", "http", "fetch", "ai")
 
 
-def named_capabilities(names: Sequence[str]) -> tuple[Capability, ...]:
-    """The capabilities of these names. Raises `InvalidInput` for an unknown one, naming those there are."""
+def default_capabilities(*, allow: Sequence[str] | None = None, allow_private: bool = False) -> tuple[Capability, ...]:
+    """What every run can do beyond the core functions of the sandbox: markdown, http, fetch and ai.
+
+    `allow` are patterns of what scripts may reach, None: any public address; a run's own `allow` only narrows it.
+    Raises `InvalidInput` for a pattern that is none.
+    """
+    return named_capabilities(_DEFAULT, allow=allow, allow_private=allow_private)
+
+
+def named_capabilities(
+    names: Sequence[str], *, allow: Sequence[str] | None = None, allow_private: bool = False
+) -> tuple[Capability, ...]:
+    """The capabilities of these names; `allow` and `allow_private` as in `default_capabilities`.
+
+    Raises `InvalidInput` for an unknown name, naming those there are.
+    """
     for name in names:
         if name not in NAMES:
             raise InvalidInput(f"no pack is called {name!r}; there are: {', '.join(NAMES)}")
-    return tuple(_browser() for name in dict.fromkeys(names) if name == "browser")
+    web = _Web(allow=allow, allow_private=allow_private)
+    makers = {"browser": _browser, "markdown": _markdown, "http": web.http, "fetch": web.fetch, "ai": _ai}
+    return tuple(makers[name]() for name in dict.fromkeys(names))
 
 
 def loop_settings(
@@ -64,3 +77,31 @@ def _browser() -> Capability:
         return PlaywrightDriver.launch(allow=context.allow, start_url=context.start_url, storage_state=context.state)
 
     return browser_capability(open_driver)
+
+
+def _markdown() -> Capability:
+    from agentloop.packs.markdown import markdown_capability
+
+    return markdown_capability()
+
+
+def _ai() -> Capability:
+    from agentloop.packs.ai import ai_capability
+
+    return ai_capability()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Web:
+    allow: Sequence[str] | None
+    allow_private: bool
+
+    def http(self) -> Capability:
+        from agentloop.packs.http import http_capability
+
+        return http_capability(allow=self.allow, allow_private=self.allow_private)
+
+    def fetch(self) -> Capability:
+        from agentloop.packs.fetch import fetch_capability
+
+        return fetch_capability(allow=self.allow, allow_private=self.allow_private)

@@ -5,27 +5,39 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput, ModelError
 from agentloop.llm.base import LLM, Message, ModelRequest
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.options import Options
 from agentloop.packs.permission import Permission
 from agentloop.packs.resources import help_texts, text, words
-from agentloop.packs.schema import Schema
 from agentloop.records import Json
 
-__all__ = ["ai_pack", "json_values", "without_fence"]
+__all__ = ["ai_capability", "ai_pack", "json_values", "without_fence"]
 
+_DESCRIPTION: Final = "Asks a model."
 _FENCE: Final = re.compile(r"```[^\n`]*\n(?P<inside>.*?)\n?```", re.DOTALL)
 _FENCE_WORDS: Final = re.compile(r"outside(\s+)text", re.IGNORECASE)
 _TRIES: Final = 2
 _SHOWN: Final = 200
 _STARTS_TRIED: Final = 100
 _START: Final = re.compile(r"[\[{]")
+
+
+def ai_capability(*, model: str = "") -> Capability:
+    """`ai` and `aiJSON` on the run's own client; without one there is no pack."""
+
+    async def build(context: BuildContext) -> Sequence[Pack]:
+        if context.llm is None:
+            return []
+        return [await ai_pack(context.llm, Permission(context), model=model)]
+
+    return Capability(name="ai", description=_DESCRIPTION, build=build)
 
 
 async def ai_pack(llm: LLM, permission: Permission | None = None, *, model: str = "") -> Pack:
@@ -35,7 +47,7 @@ async def ai_pack(llm: LLM, permission: Permission | None = None, *, model: str 
     desk = _Desk(llm, permission, model)
     return Pack(
         name="ai",
-        description="Asks a model.",
+        description=_DESCRIPTION,
         declarations=declarations,
         help=help_texts(declarations),
         primitives={"ai": Primitive(desk.ai, untrusted=True), "aiJSON": Primitive(desk.ai_json, untrusted=True)},
@@ -96,7 +108,7 @@ class _Desk:
 
     async def ai_json(self, prompt: Json = None, schema: Json = None, options: Json = None) -> Json:
         task = _Task.read("aiJSON", prompt, options)
-        wanted = Schema(schema)
+        wrong = _judge(schema)
         await self._permission.need("ai", prompt=str(prompt))
         suffix = words("ai.md")["json"]
         if schema is not None:
@@ -107,7 +119,7 @@ class _Desk:
         ]
         for _ in range(_TRIES):
             reply = await self._complete("aiJSON", messages)
-            value, problems = _fitting(reply, wanted)
+            value, problems = _fitting(reply, wrong)
             if not problems:
                 return value
             again = words("ai.md")["again"].replace("{problems}", "\n".join(f"- {problem}" for problem in problems))
@@ -143,14 +155,23 @@ def _fenced(value: Json) -> str:
     return "\n\n" + fence.replace("{input}", inside)
 
 
-def _fitting(reply: str, wanted: Schema) -> tuple[Any, list[str]]:
+def _judge(schema: Json) -> Callable[[Any], list[str]]:
+    """What tells the problems of a value; everything fits no schema. Raises `InvalidInput` for what is none."""
+    if schema is None:
+        return lambda value: []
+    from agentloop.packs.schema import Schema
+
+    return Schema(schema).problems
+
+
+def _fitting(reply: str, wrong: Callable[[Any], list[str]]) -> tuple[Any, list[str]]:
     """The first value of the reply that fits, or what is wrong with the first one."""
     problems: list[str] = []
     for value in json_values(reply):
-        wrong = wanted.problems(value)
-        if not wrong:
+        found = wrong(value)
+        if not found:
             return value, []
-        problems = problems or wrong
+        problems = problems or found
     return None, problems or ["the answer holds no JSON value"]
 
 

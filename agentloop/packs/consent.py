@@ -13,14 +13,7 @@ __all__ = ["need_leave", "permission_of"]
 
 def permission_of(context: BuildContext) -> Permission:
     """Whom a run's packs ask."""
-    return Permission(
-        policy=context.policy,
-        ask=context.ask,
-        tell=context.emit,
-        scope=context.scope,
-        session_id=context.session_id,
-        run_id=context.run_id,
-    )
+    return Permission(context)
 
 
 async def need_leave(permission: Permission, tool: str, *, question: str, grant: Grant, **args: Json) -> None:

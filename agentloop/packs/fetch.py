@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
+from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import AgentLoopError, InvalidInput, Refused
+from agentloop.guard.network.base import OwnPorts
 from agentloop.guard.network.client import GuardedClient, Reply
+from agentloop.guard.network.guard import Boundary, run_boundary
 from agentloop.guard.network.url import Url, parse_url
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.html import html_to_markdown
@@ -20,7 +23,7 @@ from agentloop.packs.permission import Permission, WebPermission
 from agentloop.packs.resources import help_texts, text
 from agentloop.records import Json
 
-__all__ = ["Sender", "fetch_pack"]
+__all__ = ["Sender", "Web", "fetch_capability", "fetch_pack"]
 
 _OPTIONS: Final = ("method", "headers", "body", "json", "form", "auth")
 _ERROR_CHARS: Final = 200
@@ -28,12 +31,29 @@ _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
-def fetch_pack(client: GuardedClient, permission: Permission | None = None) -> Pack:
+def fetch_capability(
+    *, allow: Sequence[str] | None = None, allow_private: bool = False, own_ports: OwnPorts | None = None
+) -> Capability:
+    """`fetch` within what the operator allows (see `Boundary`), which a run's own `allow` can only narrow.
+
+    Raises `InvalidInput` for a pattern that is none.
+    """
+    web = Web(allow=allow, allow_private=allow_private, own_ports=own_ports)
+
+    async def build(context: BuildContext) -> Sequence[Pack]:
+        return [fetch_pack(web.client(context), Permission(context), boundary=web.boundary(context))]
+
+    return Capability(name="fetch", description="Fetches URLs.", build=build)
+
+
+def fetch_pack(
+    client: GuardedClient, permission: Permission | None = None, *, boundary: Boundary | None = None
+) -> Pack:
     """`fetch`, `allowUrls`, `fetchWhitelist` and `htmlToMarkdown`.
 
-    Policy, then the client's boundary, then a person decide on every hop. The pack does not close the client.
+    Policy, then `boundary` (None: the client's), then a person decide on every hop. The pack does not close the client.
     """
-    sender = Sender(client, permission or Permission())
+    sender = Sender(client, permission or Permission(), boundary=boundary)
     declarations = text("fetch.d.ts")
     return Pack(
         name="fetch",
@@ -49,13 +69,46 @@ def fetch_pack(client: GuardedClient, permission: Permission | None = None) -> P
     )
 
 
+class Web:
+    """What an operator lets the scripts of any run reach."""
+
+    def __init__(self, *, allow: Sequence[str] | None, allow_private: bool, own_ports: OwnPorts | None) -> None:
+        self._allow = None if allow is None else Boundary(allow=allow).allowed
+        self._allow_private = allow_private
+        self._own_ports = own_ports
+
+    def client(self, context: BuildContext) -> GuardedClient:
+        """The run's client. Raises `InvalidInput` when it was given none."""
+        if context.http is None:
+            raise InvalidInput("no HTTP client: BuildContext.http takes a GuardedClient")
+        client: GuardedClient = context.http
+        return client
+
+    def boundary(self, context: BuildContext) -> Boundary:
+        """What one run reaches of it."""
+        return run_boundary(
+            start_url=context.start_url,
+            narrow=context.allow,
+            allow=self._allow,
+            allow_private=self._allow_private,
+            own_ports=self._own_ports,
+        )
+
+
 class Sender:
     """Sends what scripts ask for and tells of it. `tool` is the name under which events and errors speak of it."""
 
-    def __init__(self, client: GuardedClient, permission: Permission, *, tool: str = "fetch") -> None:
+    def __init__(
+        self,
+        client: GuardedClient,
+        permission: Permission,
+        *,
+        boundary: Boundary | None = None,
+        tool: str = "fetch",
+    ) -> None:
         self._client = client
         self._permission = permission
-        self._web = WebPermission(client.boundary, permission)
+        self._web = WebPermission(client.boundary if boundary is None else boundary, permission)
         self._tool = tool
 
     async def send(self, url: Json = None, options: Json = None) -> Json:

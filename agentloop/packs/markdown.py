@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
+from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput
 from agentloop.packs.base import Call, Pack, Primitive
 from agentloop.packs.options import text_argument
@@ -16,12 +14,35 @@ from agentloop.packs.permission import Permission
 from agentloop.packs.resources import help_texts, text
 from agentloop.records import Json
 
-__all__ = ["LONGEST_MARKDOWN", "headings", "items", "links", "markdown_pack", "plain", "sections", "tables"]
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+__all__ = [
+    "LONGEST_MARKDOWN",
+    "headings",
+    "items",
+    "links",
+    "markdown_capability",
+    "markdown_pack",
+    "plain",
+    "sections",
+    "tables",
+]
 
 LONGEST_MARKDOWN: Final = 512 * 1024
 """Characters of Markdown that are read; the worst of that length takes about ten seconds of a thread."""
 
+_DESCRIPTION: Final = "Reads Markdown."
 _BREAKS: Final = ("softbreak", "hardbreak")
+
+
+def markdown_capability() -> Capability:
+    """The module `markdown`."""
+
+    async def build(context: BuildContext) -> Sequence[Pack]:
+        return [await markdown_pack(Permission(context))]
+
+    return Capability(name="markdown", description=_DESCRIPTION, build=build)
 
 
 async def markdown_pack(permission: Permission | None = None) -> Pack:
@@ -29,7 +50,7 @@ async def markdown_pack(permission: Permission | None = None) -> Pack:
     declarations = text("markdown.d.ts")
     return Pack(
         name="markdown",
-        description="Reads Markdown.",
+        description=_DESCRIPTION,
         kind="module",
         declarations=declarations,
         help=help_texts(declarations),
@@ -109,6 +130,8 @@ def plain(markdown: str) -> str:
 def _parse(markdown: str) -> list[Token]:
     if len(markdown) > LONGEST_MARKDOWN:
         raise InvalidInput(f"the Markdown has {len(markdown):,} characters, at most {LONGEST_MARKDOWN:,} are read")
+    from markdown_it import MarkdownIt
+
     return MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
 
 
@@ -124,9 +147,13 @@ def _with_next(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
 
 
 def _text(inline: Token, *, line_break: str = " ") -> str:
+    return _words(inline.children or (), line_break=line_break)
+
+
+def _words(children: Sequence[Token], *, line_break: str = " ") -> str:
     """What a reader sees of a line, an image as its description."""
     parts = []
-    for child in inline.children or ():
+    for child in children:
         if child.type in ("text", "code_inline"):
             parts.append(child.content)
         elif child.type in _BREAKS:
@@ -147,7 +174,7 @@ def _links_of(inline: Token) -> Iterator[dict[str, str]]:
         if child.type == "link_open":
             url, inside = str(child.attrGet("href") or ""), []
         elif child.type == "link_close" and url is not None:
-            yield {"text": _text(Token("inline", "", 0, children=inside)), "url": url}
+            yield {"text": _words(inside), "url": url}
             url = None
         else:
             inside.append(child)

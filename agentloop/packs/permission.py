@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final
 
+from agentloop.capabilities import BuildContext
 from agentloop.errors import EndRun, EndTurn, InvalidInput, PolicyDenied, Refused, RequestRefused
 from agentloop.guard.grants import Ask, Grant
 from agentloop.guard.network.address import METADATA_HOSTS, NEVER, AddressKind, classify, parse_address
@@ -19,40 +19,39 @@ from agentloop.guard.network.base import Checked
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.pattern import Pattern
 from agentloop.guard.network.url import Url
-from agentloop.guard.policy import Decision, Policy, ToolCall
-from agentloop.records import Json, Scope
+from agentloop.guard.policy import Decision, ToolCall
+from agentloop.records import Json
 
-__all__ = ["Permission", "Tell", "WebPermission"]
-
-Tell: TypeAlias = Callable[..., Awaitable[None]]
-"""`await tell("act", content="…", tool="…", args={…})`: adds an event of the run."""
+__all__ = ["Permission", "WebPermission"]
 
 _FINAL: Final = frozenset({kind.value for kind in NEVER} | {"own-port", "rebinding", "scheme"})
 
 
-async def _tell_nobody(type: str, **fields: Json) -> None:
-    pass
-
-
-@dataclass(frozen=True, kw_only=True)
 class Permission:
-    """Whom to ask on behalf of one run. Without a `policy` nothing is denied, without `ask` nobody is there."""
+    """Whom to ask on behalf of a run. Without a policy nothing is denied, without `ask` nobody is there."""
 
-    policy: Policy | None = None
-    ask: Ask | None = None
-    tell: Tell = _tell_nobody
-    scope: Scope = Scope()
-    session_id: str = ""
-    run_id: str = ""
-    _asking: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    def __init__(self, context: BuildContext | None = None) -> None:
+        # The context is read at each call: the pack may be kept for the session's next run.
+        self._context = context or BuildContext()
+        self._asking = asyncio.Lock()
+
+    @property
+    def ask(self) -> Ask | None:
+        """The seam through which a person is asked; None when there is nobody."""
+        return self._context.ask
+
+    async def tell(self, type: str, **fields: Json) -> None:
+        """Adds an event of the run: `await tell("act", content="…", tool="…", args={…})`."""
+        await self._context.emit(type, **fields)
 
     async def decision(self, tool: str, **args: Json) -> Decision:
         """What the policy says of a call; one that fails allows nothing."""
-        if self.policy is None:
+        run = self._context
+        if run.policy is None:
             return Decision(allowed=True)
-        call = ToolCall(tool=tool, args=args, scope=self.scope, session_id=self.session_id, run_id=self.run_id)
+        call = ToolCall(tool=tool, args=args, scope=run.scope, session_id=run.session_id, run_id=run.run_id)
         try:
-            return await self.policy.check(call)
+            return await run.policy.check(call)
         except Exception as error:  # the border: a policy is foreign code, and one that fails allows nothing
             return Decision(allowed=False, reason=f"the policy failed: {type(error).__name__}: {error}")
 
@@ -64,11 +63,12 @@ class Permission:
 
     async def granted(self, message: str, grant: Grant) -> bool:
         """Whether a person says yes to this, or has said so before. One question is open at a time."""
-        if self.ask is None:
+        ask = self.ask
+        if ask is None:
             return False
         async with self._asking:
             try:
-                return await self.ask(message, kind="confirm", grant=grant) is True
+                return await ask(message, kind="confirm", grant=grant) is True
             except (EndRun, EndTurn):
                 raise
             except Exception as error:  # the border: whoever asks is foreign code, and an answer that fails is no yes

@@ -33,19 +33,14 @@ _SHOWN: Final = 200
 
 
 class Schema:
-    """A JSON schema; None is one that everything fits.
-
-    `patternProperties` is not understood. Raises `InvalidInput` for what is no schema.
-    """
+    """A JSON schema, without `patternProperties`. Raises `InvalidInput` for what is no schema."""
 
     def __init__(self, schema: Json) -> None:
-        self._schema = schema
-        if schema is None:
-            return
         if not isinstance(schema, dict):
             raise InvalidInput('a schema is an object, such as {type: "array", items: {type: "string"}}')
         if len(json.dumps(schema)) > LONGEST_SCHEMA:
             raise InvalidInput(f"the schema is longer than {LONGEST_SCHEMA:,} characters")
+        self._schema = schema
         self._kind = validator_for(schema, default=Draft202012Validator)
         self._checked(lambda: self._kind.check_schema(schema))
         for node in _nodes(schema):
@@ -56,8 +51,6 @@ class Schema:
 
     def problems(self, value: Any) -> list[str]:
         """What is wrong with a value, a line each with its place, the first ten; [] when it fits."""
-        if self._schema is None:
-            return []
         found: list[str] = []
         self._checked(lambda: found.extend(self._run(value)))
         return found

@@ -87,6 +87,8 @@ class RunContext:
     async def start(self, builder: SandboxBuilder) -> BuiltSandbox:
         """Builds packs and sandbox. Raises `SandboxError`, `EndRun`."""
         await self._exit.enter_async_context(beating(self.store, self.run))
+        if self.build.http is not None:
+            self._exit.push_async_callback(self.build.http.aclose)
         with self.trace.sandbox_build():
             self.built = await self._exit.enter_async_context(builder.build(self.build))
         return self.built

@@ -15,6 +15,8 @@ from agentloop.context.prompt import Prompt, system_prompt
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import RunOwned, UnknownSession
 from agentloop.guard.grants import OnAsk
+from agentloop.guard.network.client import GuardedClient
+from agentloop.guard.network.guard import run_boundary
 from agentloop.guard.policy import Policy
 from agentloop.guard.redact import Redactor
 from agentloop.journal import Journal, OnEvent
@@ -56,9 +58,10 @@ async def open_run(request: RunRequest, given: Collaborators, *, on_event: OnEve
     """Keeps a new run of a new or known session. What was asked is redacted too.
 
     A run of the session that a dead process left behind is closed as cancelled; raises `RunOwned` while a
-    living one has a run in it.
+    living one has a run in it, and `InvalidInput` for a pattern of `allow` that is none.
     """
     store, redactor = given.store, given.redactor
+    run_boundary(start_url=None, narrow=request.allow)
     request = replace(request, message=redactor.text(request.message))
     session = await store.create_session(Session(session_id=request.session or new_id()))
     await _abandon_last(store, session.session_id)
@@ -172,6 +175,7 @@ async def _context(
             policy=given.policy,
             llm=metered,
             ask=questions.ask,
+            http=GuardedClient(run_boundary(start_url=request.url, narrow=request.allow)),
             emit=journal.emit,
             artifacts=given.artifacts,
             clock=clock,

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agentloop.capabilities import BuildContext
 from agentloop.errors import EndRun, ModelError
 from agentloop.guard import Decision, ToolCall
 from agentloop.llm import Scripted
@@ -151,7 +152,7 @@ async def test_the_policy_is_asked_with_the_prompt() -> None:
             return Decision(allowed=False, reason="no models here")
 
     model = Scripted(["x"])
-    pack = await ai_pack(model, Permission(policy=NoAi()))
+    pack = await ai_pack(model, Permission(BuildContext(policy=NoAi())))
     done = await outcome("function run() { ai('hello') }", pack)
     required = await outcome("function run() { require('ai') }", pack)
 
@@ -168,7 +169,7 @@ async def test_each_call_is_an_event() -> None:
     async def tell(type: str, **fields: Any) -> None:
         told.append(fields["content"])
 
-    await value("ai('What is\\nit?')", await ai_pack(Scripted(["A cup."]), Permission(tell=tell)))
+    await value("ai('What is\\nit?')", await ai_pack(Scripted(["A cup."]), Permission(BuildContext(emit=tell))))
 
     assert told == ["ai What is it?: 6 characters"]
 

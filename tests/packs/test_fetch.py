@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from aiohttp import web
 
+from agentloop.capabilities import BuildContext
 from agentloop.guard import DefaultPolicy, MultiPolicy, OwnPorts, URLAllowlistPolicy
 from agentloop.guard.network.client import ClientLimits
 from agentloop.guard.policy import Decision, ToolCall
@@ -210,7 +211,7 @@ async def test_each_request_is_an_event_and_no_credential_is_in_it() -> None:
         told.append({"type": type, **fields})
 
     async with served() as site, guarded(site) as client:
-        pack = fetch_pack(client, Permission(tell=tell))
+        pack = fetch_pack(client, Permission(BuildContext(emit=tell)))
         await value("fetch(args.url, {auth: {bearer: 'hush'}}).status", pack, args={"url": site.url})
         await refusal("fetch('http://127.0.0.2/')", pack)
 
@@ -241,8 +242,12 @@ async def test_the_reason_of_the_policy_is_what_the_script_reads() -> None:
             raise LookupError("no table")
 
     async with served() as site, guarded(site) as client:
-        closed = await refusal("fetch(args.url)", fetch_pack(client, Permission(policy=Closed())), url=site.url)
-        broken = await refusal("fetch(args.url)", fetch_pack(client, Permission(policy=Broken())), url=site.url)
+        closed = await refusal(
+            "fetch(args.url)", fetch_pack(client, Permission(BuildContext(policy=Closed()))), url=site.url
+        )
+        broken = await refusal(
+            "fetch(args.url)", fetch_pack(client, Permission(BuildContext(policy=Broken()))), url=site.url
+        )
         person = Person(False)
         asked = await refusal("fetch(args.url)", fetch_pack(client, await person.permission(Closed())), url=site.url)
 
@@ -323,7 +328,7 @@ async def test_a_failing_requester_is_a_refusal() -> None:
         raise LookupError("nobody at the door")
 
     async with served() as site, guarded("only.test") as client:
-        said = await refusal("fetch(args.url)", fetch_pack(client, Permission(ask=broken)), url=site.url)
+        said = await refusal("fetch(args.url)", fetch_pack(client, Permission(BuildContext(ask=broken))), url=site.url)
 
     assert "denied" in said
     assert not site.sockets
@@ -361,7 +366,7 @@ async def test_whitelist_is_that_of_the_policy_else_of_the_boundary() -> None:
     policy = MultiPolicy([DefaultPolicy(), URLAllowlistPolicy(["https://api.test/v1", "*.shop.test"])])
     async with guarded("a.test", "b.test:8080") as client:
         assert await value("fetchWhitelist()", fetch_pack(client)) == ["a.test", "b.test:8080"]
-        pack = fetch_pack(client, Permission(policy=policy))
+        pack = fetch_pack(client, Permission(BuildContext(policy=policy)))
         assert await value("fetchWhitelist()", pack) == ["https://api.test/v1", "*.shop.test"]
     async with guarded() as client:
         assert await value("fetchWhitelist()", fetch_pack(client)) == []
@@ -369,7 +374,7 @@ async def test_whitelist_is_that_of_the_policy_else_of_the_boundary() -> None:
 
 async def test_each_hop_is_asked_of_the_policy() -> None:
     async with served() as site, served() as other, guarded(site, other) as client:
-        pack = fetch_pack(client, Permission(policy=URLAllowlistPolicy([f"{site.url}/redirect"])))
+        pack = fetch_pack(client, Permission(BuildContext(policy=URLAllowlistPolicy([f"{site.url}/redirect"]))))
         said = await refusal("fetch(args.url)", pack, url=f"{site.url}/redirect?to={other.url}/x")
 
     assert "not in the allowlist" in said
@@ -532,7 +537,8 @@ async def test_a_server_that_never_ends_is_left() -> None:
 async def test_html_becomes_markdown() -> None:
     html = """<html><head><title>t</title><style>p{}</style></head><body><nav><a href="/n">Home</a></nav>
     <h1>Title</h1><p>A <b>bold</b> <a href="https://a.test/x">link</a> and <a href="rel">one</a>.</p>
-    <script>evil()</script><ul><li>one</li></ul><pre><code>x  y</code></pre><table><tr><th>a|b</th></tr><tr><td>1</td></tr></table>
+    <script>evil()</script><ul><li>one</li></ul><pre><code>x  y</code></pre>
+    <table><tr><th>a|b</th></tr><tr><td>1</td></tr></table>
     <p style="display:none">hidden</p></body></html>"""
     async with guarded() as client:
         text = await value("htmlToMarkdown(args.html)", fetch_pack(client), args={"html": html})

@@ -12,6 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
+from agentloop.capabilities import BuildContext
 from agentloop.clock import Clock
 from agentloop.guard import Answer, Boundary, Grant, GuardedClient, OwnPorts, Policy, Question
 from agentloop.journal import Journal
@@ -111,7 +112,7 @@ class Person:
 
     async def permission(self, policy: Policy | None = None) -> Permission:
         """Leave in a new run."""
-        return Permission(policy=policy, ask=(await self.questions()).ask)
+        return Permission(BuildContext(policy=policy, ask=(await self.questions()).ask))
 
     async def grants(self) -> list[Grant]:
         return list(await self.store.grants("s"))

@@ -24,7 +24,7 @@ from agentloop.guard.network.base import Checked, OwnPorts, Resolver
 from agentloop.guard.network.pattern import Pattern, for_browser
 from agentloop.guard.network.url import DEFAULT_PORTS, Url, canonical_host, parse_url
 
-__all__ = ["Boundary", "Reach", "SystemResolver"]
+__all__ = ["Boundary", "Reach", "SystemResolver", "run_boundary"]
 
 _HINTS = {
     "metadata": "addresses that serve credentials are never reachable",
@@ -198,6 +198,27 @@ class Boundary:
         places = frozenset(_place(address) for address in addresses) - {""}
         if not places <= self._first_seen.setdefault(target.host, places):
             raise _refused(target, "rebinding")
+
+
+def run_boundary(
+    *,
+    start_url: str | None,
+    narrow: Iterable[str | Pattern] | None,
+    allow: Iterable[str | Pattern] | None = None,
+    allow_private: bool = False,
+    own_ports: OwnPorts | None = None,
+) -> Boundary:
+    """What the scripts of a run reach: `allow` is the operator's word, `narrow` the request's, which opens nothing.
+
+    A start URL that is no web address opens nothing either; whoever is to open it says why. Raises `InvalidInput`
+    for a pattern that is none.
+    """
+    try:
+        start = None if start_url is None else str(parse_url(start_url))
+    except (InvalidInput, RequestRefused):
+        start = None
+    boundary = Boundary(allow=allow, start_url=start, allow_private=allow_private, own_ports=own_ports)
+    return boundary.narrowed(narrow)
 
 
 def _patterns(allow: Iterable[str | Pattern] | None) -> tuple[Pattern, ...] | None:
