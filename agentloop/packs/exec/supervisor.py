@@ -27,7 +27,7 @@ from typing import Any
 
 __all__ = ["main"]
 
-_SWEEP_S = 2.0
+_SWEEP_S = 3.0
 _FREEZES = 20
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -212,7 +212,32 @@ def _kill_group(pid: int, code: int | None) -> None:
 
 
 def _freeze() -> set[int]:
-    """All descendants, stopped, so that they cannot start more while they are being killed."""
+    """All descendants, stopped, parents before children, so that none can start another behind our back."""
+    if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+        return _freeze_by_scanning()
+    found: set[int] = set()
+    ahead = [os.getpid()]
+    while ahead:
+        for child in _children(ahead.pop()) - found:
+            _signal(child, signal.SIGSTOP)
+            found.add(child)
+            ahead.append(child)
+    return found
+
+
+def _children(pid: int) -> set[int]:
+    found: set[int] = set()
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found.update(map(int, file.read().split()))
+    except OSError:
+        pass  # gone since
+    return found
+
+
+def _freeze_by_scanning() -> set[int]:
+    """The same where the system keeps no lists of children: from who is whose parent, until nobody is new."""
     stopped: set[int] = set()
     for _ in range(_FREEZES):
         fresh = _descendants() - stopped
