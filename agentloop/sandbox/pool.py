@@ -104,8 +104,6 @@ class SandboxPool:
     async def aclose(self) -> None:
         """Closes everything, also what is in use: a script that is running ends as died, later ones raise `Closed`."""
         self._closed = True
-        for seat in self._seats.values():
-            seat.kept.clear()
         self._seats = {session_id: seat for session_id, seat in self._seats.items() if seat.users}
         if self._sweeper is not None:
             self._sweeper.cancel()
