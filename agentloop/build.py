@@ -46,7 +46,7 @@ def named_capabilities(
         if name not in NAMES:
             raise InvalidInput(f"no pack is called {name!r}; there are: {', '.join(NAMES)}")
     web = _Web(allow=allow, allow_private=allow_private)
-    makers = {"browser": _browser, "markdown": _markdown, "http": web.http, "fetch": web.fetch, "ai": _ai}
+    makers = {"browser": web.browser, "markdown": _markdown, "http": web.http, "fetch": web.fetch, "ai": _ai}
     return tuple(makers[name]() for name in dict.fromkeys(names))
 
 
@@ -69,16 +69,6 @@ def loop_settings(
     return settings if history_window is None else replace(settings, history_window=history_window)
 
 
-def _browser() -> Capability:
-    from agentloop.browser.pack import browser_capability
-    from agentloop.drivers.playwright_driver import PlaywrightDriver
-
-    def open_driver(context: BuildContext) -> AbstractAsyncContextManager[Driver]:
-        return PlaywrightDriver.launch(allow=context.allow, start_url=context.start_url, storage_state=context.state)
-
-    return browser_capability(open_driver)
-
-
 def _markdown() -> Capability:
     from agentloop.packs.markdown import markdown_capability
 
@@ -95,6 +85,26 @@ def _ai() -> Capability:
 class _Web:
     allow: Sequence[str] | None
     allow_private: bool
+
+    def browser(self) -> Capability:
+        from agentloop.browser.pack import browser_capability
+        from agentloop.drivers.playwright_driver import PlaywrightDriver
+
+        def open_driver(context: BuildContext) -> AbstractAsyncContextManager[Driver]:
+            return PlaywrightDriver.launch(
+                allow=self._reach(context.allow),
+                allow_private=self.allow_private,
+                start_url=context.start_url,
+                storage_state=context.state,
+            )
+
+        return browser_capability(open_driver)
+
+    def _reach(self, narrow: Sequence[str] | None) -> Sequence[str] | None:
+        """Both lists at once: a driver takes one, so only what stands in each of them counts."""
+        if narrow is None or self.allow is None:
+            return self.allow if narrow is None else narrow
+        return [pattern for pattern in narrow if pattern in self.allow]
 
     def http(self) -> Capability:
         from agentloop.packs.http import http_capability

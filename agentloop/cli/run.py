@@ -76,7 +76,6 @@ async def _open(desk: Desk, session: Session, on_event: OnEvent, message: str | 
             session=session.session_id,
             fresh=desk.options.fresh,
             enabled=settings.enable,
-            allow=settings.allow,
             setup=setup_of("run", desk.options),
         )
     )
