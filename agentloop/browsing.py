@@ -17,7 +17,7 @@ from agentloop.guard.network.url import parse_url
 from agentloop.guard.redact import Redactor
 from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM
-from agentloop.loop import Loop, RunHandle
+from agentloop.loop import Loop, RunHandle, Verify
 from agentloop.records import Json, RunLimits, RunRequest, RunResult
 from agentloop.report.checks import Check, DriverPage, judge
 from agentloop.stores.base import Store
@@ -88,7 +88,6 @@ async def open_browse(
     from agentloop.browser.pack import browser_capability
     from agentloop.browser.vision import LLMVision
     from agentloop.drivers.host import BrowserHost
-    from agentloop.stores.memory import MemoryStore
 
     async with BrowserHost.launch(
         headless=options.headless,
@@ -114,30 +113,37 @@ async def open_browse(
         async def verify(handle: RunHandle) -> Sequence[Mapping[str, Json]]:
             return await judge(checks, answer=handle.final_text, page=pages[-1] if pages else None)
 
-        browser = browser_capability(
-            new_driver, vision=LLMVision(llm, model=options.vision) if options.vision else None, globals=True
-        )
-        loop = Loop(
-            llm=llm,
-            store=options.store or MemoryStore(),
-            capabilities=[browser, *options.capabilities],
-            model=options.model,
-            settings=loop_settings(
-                "browse",
-                limits=options.limits,
-                context_window=options.context_window,
-                history_window=options.history_window,
-            ),
-            on_ask=on_ask,
-            artifacts=options.artifacts,
-            verify=verify if checks else None,
-            redactor=options.redactor,
-        )
+        vision = LLMVision(llm, model=options.vision) if options.vision else None
+        browser = browser_capability(new_driver, vision=vision, globals=True)
+        loop = _loop(browser, options, llm=llm, on_ask=on_ask, verify=verify if checks else None)
         async with (
             loop if options.store is None else nullcontext(),
             await loop.open(_request(task, options), on_event=on_event) as handle,
         ):
             yield handle
+
+
+def _loop(
+    browser: Capability, options: BrowseOptions, *, llm: LLM, on_ask: OnAsk | None, verify: Verify | None
+) -> Loop:
+    from agentloop.stores.memory import MemoryStore
+
+    return Loop(
+        llm=llm,
+        store=options.store or MemoryStore(),
+        capabilities=[browser, *options.capabilities],
+        model=options.model,
+        settings=loop_settings(
+            "browse",
+            limits=options.limits,
+            context_window=options.context_window,
+            history_window=options.history_window,
+        ),
+        on_ask=on_ask,
+        artifacts=options.artifacts,
+        verify=verify,
+        redactor=options.redactor,
+    )
 
 
 def _request(task: str | None, options: BrowseOptions) -> RunRequest | str:

@@ -241,12 +241,7 @@ class Loop:
         self.store = store
         self.builder: SandboxBuilder = sandbox_builder or CapabilityBuilder(capabilities)
         self.model = model
-        self.settings = settings or LoopSettings(
-            limits=limits or RunLimits(),
-            history_window=history_window,
-            compactor=compactor,
-            context_budget=context_budget,
-        )
+        self.settings = settings or LoopSettings.of(limits, history_window, compactor, context_budget)
         self.verify = verify
         self._given = Collaborators(
             store=store,

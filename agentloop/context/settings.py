@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Self
 
 from agentloop.context.budget import ContextBudget
 from agentloop.context.compaction import Compactor
@@ -31,6 +32,22 @@ class LoopSettings:
     prompt: Prompt = field(default_factory=_run_prompt)
     compactor: Compactor | None = None
     context_budget: ContextBudget | None = None
+
+    @classmethod
+    def of(
+        cls,
+        limits: RunLimits | None,
+        history_window: int,
+        compactor: Compactor | None,
+        context_budget: ContextBudget | None,
+    ) -> Self:
+        """From a loop's own arguments."""
+        return cls(
+            limits=limits or RunLimits(),
+            history_window=history_window,
+            compactor=compactor,
+            context_budget=context_budget,
+        )
 
     def __post_init__(self) -> None:
         if self.history_window < 1:
