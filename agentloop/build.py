@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "default_capabilities", "loop_settings", "named_capabilities"]
 
-NAMES = ("browser", "markdown", "http", "fetch", "ai")
+NAMES = ("browser", "markdown", "http", "fetch", "ai", "workspace", "exec")
 """What `named_capabilities`, and so `--with`, can add."""
 
 _DEFAULT = ("markdown", "http", "fetch", "ai")
@@ -36,9 +37,15 @@ def default_capabilities(*, allow: Sequence[str] | None = None, allow_private: b
 
 
 def named_capabilities(
-    names: Sequence[str], *, allow: Sequence[str] | None = None, allow_private: bool = False
+    names: Sequence[str],
+    *,
+    allow: Sequence[str] | None = None,
+    allow_private: bool = False,
+    folder: str | os.PathLike[str] = ".",
 ) -> tuple[Capability, ...]:
     """The capabilities of these names; `allow` and `allow_private` as in `default_capabilities`.
+
+    `folder` is what workspace and exec work in; each change and each command is asked about.
 
     Raises `InvalidInput` for an unknown name, naming those there are.
     """
@@ -46,7 +53,15 @@ def named_capabilities(
         if name not in NAMES:
             raise InvalidInput(f"no pack is called {name!r}; there are: {', '.join(NAMES)}")
     web = _Web(allow=allow, allow_private=allow_private)
-    makers = {"browser": web.browser, "markdown": _markdown, "http": web.http, "fetch": web.fetch, "ai": _ai}
+    makers: dict[str, Callable[[], Capability]] = {
+        "browser": web.browser,
+        "markdown": _markdown,
+        "http": web.http,
+        "fetch": web.fetch,
+        "ai": _ai,
+        "workspace": lambda: _workspace(folder),
+        "exec": lambda: _exec(folder),
+    }
     return tuple(makers[name]() for name in dict.fromkeys(names))
 
 
@@ -79,6 +94,18 @@ def _ai() -> Capability:
     from agentloop.packs.ai import ai_capability
 
     return ai_capability()
+
+
+def _workspace(folder: str | os.PathLike[str]) -> Capability:
+    from agentloop.packs.workspace import workspace_capability
+
+    return workspace_capability(os.fspath(folder))
+
+
+def _exec(folder: str | os.PathLike[str]) -> Capability:
+    from agentloop.packs.exec import exec_capability
+
+    return exec_capability(os.fspath(folder))
 
 
 @dataclass(frozen=True, kw_only=True)
