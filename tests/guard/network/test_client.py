@@ -222,11 +222,11 @@ BARE = zlib.compressobj(wbits=-15)
     [
         ("", TEXT, TEXT, False),
         ("identity", TEXT, TEXT, False),
-        ("gzip", gzip.compress(TEXT), TEXT, False),
-        ("x-gzip", gzip.compress(TEXT) + gzip.compress(b"more"), TEXT + b"more", False),
+        ("gzip", gzip.compress(TEXT, mtime=0), TEXT, False),
+        ("x-gzip", gzip.compress(TEXT, mtime=0) + gzip.compress(b"more", mtime=0), TEXT + b"more", False),
         ("deflate", zlib.compress(TEXT), TEXT, False),
         ("deflate", BARE.compress(TEXT) + BARE.flush(), TEXT, False),
-        ("gzip", gzip.compress(TEXT)[:-8], TEXT, True),
+        ("gzip", gzip.compress(TEXT, mtime=0)[:-8], TEXT, True),
         ("gzip", b"", b"", False),
     ],
 )
@@ -251,7 +251,7 @@ async def test_what_cannot_be_decompressed_is_an_error(encoding: str, data: byte
 @pytest.mark.parametrize("size", [999, 1000, 1001, 100_000])
 async def test_a_body_is_cut_at_its_limit(size: int) -> None:
     async with served() as site, guarded(site, limits=ClientLimits(body_bytes=1000)) as client:
-        for headers, data in (({}, b"x" * size), ({"Content-Encoding": "gzip"}, gzip.compress(b"x" * size))):
+        for headers, data in (({}, b"x" * size), ({"Content-Encoding": "gzip"}, gzip.compress(b"x" * size, mtime=0))):
             site.routes["/"] = lambda data=data, headers=headers: web.Response(body=data, headers=headers)  # type: ignore[misc]
             reply = await client.request("GET", site.url)
             assert (len(reply.body), reply.truncated) == (min(size, 1000), size > 1000)
