@@ -85,6 +85,7 @@ def _browse_options(desk: Desk, session: Session, run_id: str) -> BrowseOptions:
             [name for name in settings.packs if name != "browser"],
             allow=settings.allow,
             allow_private=settings.allow_private,
+            folder=chosen.cwd,
         ),
         store=desk.store,
         session=session.session_id,

@@ -57,6 +57,7 @@ async def _open(desk: Desk, session: Session, on_event: OnEvent, message: str | 
         [name for name in settings.packs if name not in names],
         allow=settings.allow,
         allow_private=settings.allow_private,
+        folder=desk.options.cwd,
     )
     loop = Loop(
         llm=desk.llm,
