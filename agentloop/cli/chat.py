@@ -78,9 +78,9 @@ class _Chat:
         return self._code
 
     async def _next_line(self) -> str | None:
-        if self._at_terminal:
-            _say("> ", end="")
         with _interruptible():
+            if self._at_terminal:
+                _say("> ", end="")
             line = await self._desk.lines.next()
         if line is None and self._at_terminal:
             _say("")
@@ -131,6 +131,7 @@ def _interruptible() -> Iterator[None]:
         nonlocal asked
         if asked:
             task.cancel()
+            return
         asked = True
         _say("\n(Ctrl-D or /exit leaves, Ctrl-C again too)")
 
