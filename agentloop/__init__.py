@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agentloop.packs.base import Pack, Primitive
     from agentloop.records import RunLimits, RunRequest, RunResult, Status
     from agentloop.stores.memory import MemoryStore
+    from agentloop.stores.sqlite.store import SQLiteStore
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ __all__ = [
     "RunLimits",
     "RunRequest",
     "RunResult",
+    "SQLiteStore",
     "Scripted",
     "Status",
     "browse",
@@ -66,6 +68,7 @@ _LAZY = {
     "RunLimits": "agentloop.records",
     "RunRequest": "agentloop.records",
     "RunResult": "agentloop.records",
+    "SQLiteStore": "agentloop.stores",
     "Scripted": "agentloop.llm.scripted",
     "Status": "agentloop.records",
     "browse": "agentloop.browsing",
