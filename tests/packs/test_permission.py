@@ -184,3 +184,14 @@ async def test_a_yes_overrules_the_policy_but_opens_nothing_that_is_never_reache
     with pytest.raises(Refused, match="rule metadata"):
         await web.admit(parse_url("https://cloud.test/"))
     assert len(person.messages) == 2
+
+
+async def test_that_a_name_was_turned_to_another_place_is_not_asked_about() -> None:
+    person = Person(True, True)
+    names = Names(moves_test=["127.0.0.1", "127.0.0.2"])
+    web = WebPermission(Boundary(allow=["http://moves.test"], resolver=names), await person.permission())
+    await web.admit(parse_url("http://moves.test/"))
+
+    with pytest.raises(Refused, match="rule rebinding"):
+        await web.admit(parse_url("http://moves.test/"))
+    assert not person.messages

@@ -296,6 +296,9 @@ def _sendable(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _target(base: Url, location: str) -> Url:
+    # Browsers take a backslash for a slash wherever it may part host and path.
+    cut = min((at for mark in "?#" if (at := location.find(mark)) >= 0), default=len(location))
+    location = location[:cut].replace("\\", "/") + location[cut:]
     try:
         return parse_url(urljoin(str(base), location.strip()))
     except (InvalidInput, ValueError):

@@ -92,6 +92,8 @@ async def test_redirects_without_end_are_left() -> None:
     [
         ("http://127.0.0.2/", RequestRefused),
         ("//127.0.0.2/", RequestRefused),
+        ("\\\\127.0.0.2/", RequestRefused),
+        ("/\\127.0.0.2/", RequestRefused),
         ("file:///etc/passwd", RequestRefused),
         ("http://", WorldError),
         ("http://[", WorldError),
@@ -103,15 +105,27 @@ async def test_where_a_redirect_may_not_lead(location: str, error: type[Exceptio
             await client.request("GET", redirect(site, location))
 
 
-@pytest.mark.parametrize("location", ["\\\\other.test/x", "/\\other.test/x", "?q", "#f", "x/../y"])
-async def test_a_relative_redirect_stays_where_it_is(location: str) -> None:
-    async with served() as site, guarded(site) as client:
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("?q", "/go"),
+        ("#f", "/go"),
+        ("x/../y", "/y"),
+        ("/a b", "/a%20b"),
+        ("/a?b=\\\\c", "/a"),
+    ],
+)
+async def test_a_relative_redirect_stays_where_it_is(location: str, path: str) -> None:
+    async with served() as site, guarded(site, limits=ClientLimits(redirects=1)) as client:
         try:
             reply = await client.request("GET", redirect(site, location), headers=SECRETS)
-        except (WorldError, RequestRefused):
-            return
+        except WorldError as error:
+            assert path == "/go" and "more than 1" in str(error)
+        else:
+            assert parse_url(reply.url).path == path
+            assert parse_url(reply.url).origin == site.url
 
-    assert parse_url(reply.url).origin == site.url
+    assert all(request.headers["host"] == site.place for request in site.requests)
 
 
 # Addresses -------------------------------------------------------------------------------------------
@@ -273,6 +287,20 @@ async def test_the_time_that_judging_takes_is_not_the_requests() -> None:
             return await client.boundary.resolve_url(url)
 
         assert (await client.request("GET", site.url, admit=slowly)).status == 200
+
+
+async def test_the_time_of_all_hops_counts_together() -> None:
+    async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(0.7)
+        writer.write(b"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(slowly, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with guarded(url, limits=ClientLimits(timeout_s=1, redirects=2)) as client:
+            with pytest.raises(WorldError, match="did not answer within 1 s"):
+                await client.request("GET", url)
 
 
 async def test_who_gives_no_answer_is_named() -> None:
