@@ -256,8 +256,8 @@ def _plain(value: object) -> Json:
 
 
 def _secret(value: object) -> bool:
-    """Whether it is an address that holds a password."""
-    return isinstance(value, str) and "://" in value and "@" in value
+    """Whether it is an address that may hold a password or a token."""
+    return isinstance(value, str) and "://" in value and ("@" in value or "?" in value)
 
 
 def _of_environment(environ: Mapping[str, str]) -> list[_Values]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -243,3 +244,42 @@ def test_every_setting_has_a_name_and_a_value() -> None:
     settings = Settings()
     assert len(Settings.names()) > 20 and "with" in Settings.names() and "max-steps" in Settings.names()
     assert settings.value("max-steps") == 20 and settings.value("with") == ()
+
+
+# What a run remembers
+
+
+def test_what_shapes_a_run_comes_back_and_wins_over_all_but_flags(home: Path, workspace: Path) -> None:
+    flags = {
+        "with": ("fetch",),
+        "price": Prices(prompt=1, completion=2),
+        "timeout": 9.5,
+        "artifacts": Path("pictures"),
+        "allow": ("a.example", "b.example"),
+        "headed": True,
+        "approve": "auto",
+        "db": Path("x.db"),
+        "cdp": "ws://127.0.0.1:1/x",
+        "llm-base-url": "http://u:p@a.example/v1",
+    }
+    begun = gather(home, workspace, flags, AGENTLOOP_MAX_STEPS="7")
+    kept = json.loads(json.dumps(begun.to_dict()))
+    assert kept == {
+        "with": ["fetch"],
+        "price": [1, 2],
+        "timeout": 9.5,
+        "artifacts": str(Path.cwd() / "pictures"),
+        "allow": ["a.example", "b.example"],
+        "headed": True,
+        "max-steps": 7,
+    }
+    environ = {"XDG_CONFIG_HOME": str(home), "AGENTLOOP_ALLOW": "*", "AGENTLOOP_MODEL": "m"}
+    again = Settings.gather({"max-steps": 9}, remembered=kept, environ=environ, workspace=workspace)
+    assert (again.allow, again.max_steps, again.model) == (("a.example", "b.example"), 9, "m")
+    assert (again.packs, again.price, again.approve) == (("fetch",), Prices(prompt=1, completion=2), None)
+    assert again.origins["allow"] == "the run"
+
+
+def test_a_run_of_a_newer_version_is_not_guessed_at() -> None:
+    with pytest.raises(InvalidInput, match="'telepathy', unknown here"):
+        Settings.gather({}, remembered={"telepathy": True}, environ={})

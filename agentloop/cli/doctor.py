@@ -130,7 +130,7 @@ async def _model(settings: Settings, *, offline: bool) -> AsyncIterator[Finding]
         return
     async with client:
         key = f"a key of {client.key_length} characters" if client.key_length else "no key"
-        yield Finding(verdict="ok", topic="model", text=f"{client.model} at {client.address}, {key}")
+        yield Finding(verdict="ok", topic="model", text=f"{client.model} at {_shown(client.address)}, {key}")
         if not offline:
             yield await _ping(client)
 

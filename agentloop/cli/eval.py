@@ -42,7 +42,13 @@ _STYLES = {"passed": "green", "failed": "red", "error": "yellow"}
 @click.option("--judge-llm", metavar="scripted:PATH", help="The judge's replies, likewise.")
 @click.option("--allow-private", is_flag=True, help="Private addresses may be reached too.")
 @click.option("--headed", is_flag=True, help="Show the browsers.")
-@click.option("--browser-sandbox", type=click.Choice(["auto", "on", "off"]), default="auto", show_default=True)
+@click.option(
+    "--browser-sandbox",
+    type=click.Choice(["auto", "on", "off"]),
+    default="auto",
+    show_default=True,
+    help="Chromium's own sandbox; auto is on, and off for root.",
+)
 @click.option("--results", type=click.Path(dir_okay=False, path_type=Path), help="Where results are kept.  [evals.db]")
 @click.option("--ephemeral", is_flag=True, help="Keep no results.")
 @click.option("--quiet", is_flag=True, help="Nothing on standard error but fatal errors.")

@@ -22,7 +22,8 @@ def test_here_everything_works_but_there_is_no_model(agentloop: Run, tmp_path: P
     done = agentloop("doctor", env={"XDG_DATA_HOME": str(tmp_path)})
     assert done.returncode == 0, done.stdout
     told = verdicts(done.stdout)
-    assert set(told) == {"package", "scripts", "browser", "model", "files"}
+    topics = {"package", "scripts", "browser", "model", "files", "sessions", "permissions", "settings"}
+    assert set(told) == topics
     assert "FAIL" not in told.values() and told["model"] == "warn"
     assert re.search(r"browser: /\S+, version \d+\.", done.stdout)
     assert "isolation: " in done.stdout
@@ -55,3 +56,51 @@ async def test_a_model_that_refuses_the_key_fails(repository: Path, tmp_path: Pa
         code, out, _ = await finished(repository, "doctor", "--llm-base-url", server.base_url, env=env)
     assert code == 1
     assert re.search(r"^FAIL +model: .*401", out, re.MULTILINE)
+
+
+def test_each_setting_is_shown_with_who_chose_it(agentloop: Run, tmp_path: Path) -> None:
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    file = workspace / "agentloop.toml"
+    file.write_text('model = "tiny"\napprove = "auto"\n"dangerously-allow-shell" = true\n', encoding="utf-8")
+    config = tmp_path / "agentloop" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('allow = ["*.shop.example"]\n', encoding="utf-8")
+    env = {
+        "AGENTLOOP_CHROMIUM": str(tmp_path / "none"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "AGENTLOOP_MAX_STEPS": "7",
+        "AGENTLOOP_LLM_BASE_URL": "http://ann:secret@127.0.0.1:1/v1?token=hidden",
+    }
+    done = agentloop("doctor", "--offline", "--cwd", str(workspace), "--timeout", "90s", env=env)
+    told = [line.split("settings: ")[1] for line in done.stdout.splitlines() if " settings: " in line]
+    assert f"model = tiny, from {file}" in told
+    assert f"allow = *.shop.example, from {config}" in told
+    assert "max-steps = 7, from AGENTLOOP_MAX_STEPS" in told
+    assert "timeout = 90, from --timeout" in told
+    assert f"{file}: approve is ignored: a workspace may not choose this" in told
+    assert f"{file}: dangerously-allow-shell is ignored: a workspace may not choose this" in told
+    assert any(line.startswith("defaults: ") and "slow-mo 0" in line for line in told)
+    assert "secret" not in done.stdout and "hidden" not in done.stdout
+    assert "questions are asked at a terminal and denied elsewhere" in done.stdout
+
+
+def test_settings_that_cannot_be_read_fail(agentloop: Run, tmp_path: Path) -> None:
+    (tmp_path / "agentloop.toml").write_text("max_steps = 3\n", encoding="utf-8")
+    env = {"AGENTLOOP_CHROMIUM": str(tmp_path / "none")}
+    done = agentloop("doctor", "--offline", "--cwd", str(tmp_path), env=env)
+    assert done.returncode == 1
+    assert re.search(r"^FAIL +settings: \S+agentloop\.toml: .*did you mean max-steps", done.stdout, re.MULTILINE)
+
+
+def test_sessions_and_permissions(agentloop: Run, replies: Callable[..., str], tmp_path: Path) -> None:
+    env = {"AGENTLOOP_CHROMIUM": str(tmp_path / "none"), "AGENTLOOP_DB": str(tmp_path / "x.db")}
+    assert "x.db, made with the first session" in agentloop("doctor", "--offline", env=env).stdout
+    assert not (tmp_path / "x.db").exists()
+    agentloop("run", "x", "--llm", replies("DONE\nyes"), env=env)
+    done = agentloop("doctor", "--offline", "--approve", "auto", env=env)
+    assert "x.db, 1 kept" in done.stdout and verdicts(done.stdout)["permissions"] == "warn"
+    (tmp_path / "x.db").write_text("this is no database at all, but text of some length", encoding="utf-8")
+    done = agentloop("doctor", "--offline", env=env)
+    assert done.returncode == 1 and verdicts(done.stdout)["sessions"] == "FAIL"

@@ -5,13 +5,16 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 
+import click
 import pytest
 
 from agentloop.cli.main import COMMANDS, main, route
+from agentloop.settings import Settings
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -25,6 +28,8 @@ HEAVY = ("playwright", "PIL", "aiohttp", "httpx", "rich", "sqlite_utils", "opent
         (["hello"], ("run", ["hello"])),
         (["--json", "hello"], ("run", ["--json", "hello"])),
         (["find", "browse"], ("run", ["find", "browse"])),
+        (["chat", "about", "go"], ("chat", ["about", "go"])),
+        (["sessions"], ("sessions", [])),
         (["browse", "x"], ("browse", ["x"])),
         (["help"], ("help", [])),
         (["help", "browse"], ("browse", ["--help"])),
@@ -51,6 +56,35 @@ def test_every_command_has_help(name: str, flag: str, capsys: pytest.CaptureFixt
     assert COMMANDS[name].split(".")[0].split(";")[0].split()[0] in capsys.readouterr().out
 
 
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command and subcommand with the words that call it."""
+    for name in COMMANDS:
+        command: click.Command = import_module(f"agentloop.cli.{name.replace('-', '_')}").command
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {below}", each) for below, each in command.commands.items())
+
+
+EVERY = dict(commands())
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_command_and_option_is_explained(name: str, repository: Path) -> None:
+    command = EVERY[name]
+    assert command.help
+    guide = (repository / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert re.search(rf"`agentloop {name}[ `]", guide) or isinstance(command, click.Group)
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.opts
+            assert any(re.search(rf"{option}[ `]", guide) for option in parameter.opts), parameter.opts
+
+
+def test_every_setting_is_an_option() -> None:
+    options = {option for command in EVERY.values() for each in command.params for option in each.opts}
+    assert {f"--{name}" for name in Settings.names()} <= options
+
+
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == main(["version"]) == 0
     assert re.fullmatch(r"(agentloop \d+\.\d+\.\d+\S*\n){2}", capsys.readouterr().out)
@@ -70,6 +104,21 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         ["x", "--llm-base-url", "nowhere"],
         ["browse", "x", "--with", "telepathy"],
         ["version", "now"],
+        ["chat", "about", "go"],
+        ["run", "x", "--session", "a", "--continue"],
+        ["run", "x", "--continue", "--ephemeral"],
+        ["run", "x", "--db", "x.db", "--ephemeral"],
+        ["run", "x", "--max-steps", "-1"],
+        ["run", "x", "--timeout", "-1"],
+        ["run", "x", "--history-window", "-1"],
+        ["run", "x", "--context-window", "-1"],
+        ["run", "x", "--max-prompt-tokens", "0"],
+        ["run", "x", "--max-cost", "1"],
+        ["run", "x", "--price", "1"],
+        ["run", "x", "--approve", "maybe"],
+        ["run", "x", "--approve", "prompt"],
+        ["run", "x", "--cwd", "/nowhere/at/all"],
+        ["run", "x", "--persona", "/nowhere/at/all", "--ephemeral", "--llm", "scripted:/dev/null"],
     ],
 )
 def test_usage_errors_end_with_3_and_say_why_on_standard_error(

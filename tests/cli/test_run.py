@@ -103,6 +103,48 @@ def test_the_exit_code_follows_the_status(
     assert events(done.stdout)[-1]["type"] == "result"
 
 
+def test_what_a_workspace_may_not_choose_is_told(agentloop: Run, replies: Replies, tmp_path: Path) -> None:
+    (tmp_path / "agentloop.toml").write_text('approve = "auto"\nmax-steps = 1\n', encoding="utf-8")
+    done = agentloop("run", "add", "--cwd", str(tmp_path), "--llm", replies(*ADD))
+    assert done.returncode == 2
+    first = done.stderr.splitlines()[0]
+    assert first == f"[warning] {tmp_path / 'agentloop.toml'}: approve is ignored: a workspace may not choose this"
+    quiet = agentloop("run", "add", "--quiet", "--cwd", str(tmp_path), "--llm", replies(*ADD))
+    assert quiet.stderr == ""
+
+
+def test_cost_is_counted_and_limited(agentloop: Run, replies: Replies) -> None:
+    words = ["run", "add", "--price", "1000,1000", "--llm"]
+    done = agentloop(*words, replies(*ADD))
+    assert re.search(r" · cost \d+\.\d{4}$", done.stderr.splitlines()[-1])
+    spent = agentloop(*words, replies(*ADD), "--max-cost", "0.001", "--json")
+    result = events(spent.stdout)[-1]
+    assert (spent.returncode, result["status"], result["reason"]) == (5, "budget", "cost")
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason"), [("--max-prompt-tokens", "prompt_tokens"), ("--max-completion-tokens", "completion_tokens")]
+)
+def test_tokens_are_limited(agentloop: Run, replies: Replies, flag: str, reason: str) -> None:
+    done = agentloop("run", "add", flag, "1", "--json", "--llm", replies(*ADD))
+    assert (done.returncode, events(done.stdout)[-1]["reason"]) == (5, reason)
+
+
+async def test_a_window_bounds_every_call_and_sums_up_what_is_long(repository: Path, tmp_path: Path) -> None:
+    env = {"AGENTLOOP_DB": str(tmp_path / "s.db")}
+    long = "word " * 3000
+    async with llm_server([f"DONE\n{long}"] * 12) as server:
+        words = ["--session", "s", "--llm-base-url", server.base_url, "--context-window", "8192"]
+        told = ""
+        for n in range(5):
+            code, _, err = await finished(repository, "run", f"number {n}", *words, env=env)
+            assert code == 0, err
+            told += err
+        sizes = [len(json.dumps(request.body["messages"])) for request in server.requests]
+    assert "· " in told and ("budget trimmed" in told or "summed up" in told)
+    assert max(sizes) < 8192 * 4
+
+
 async def test_out_of_time_is_5(repository: Path) -> None:
     async with llm_server(["x" * 60], faults={0: {"fault": "slow", "delay_s": 60}}) as server:
         code, out, _ = await finished(repository, "ask", "--json", "--timeout", "1", "--llm-base-url", server.base_url)
