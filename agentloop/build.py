@@ -14,12 +14,13 @@ from agentloop.context.profile import Profile
 from agentloop.context.prompt import Prompt, PromptName
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput
+from agentloop.packs.base import Pack
 from agentloop.records import RunLimits
 
 if TYPE_CHECKING:
     from agentloop.browser.base import Driver
 
-__all__ = ["NAMES", "default_capabilities", "loop_settings", "named_capabilities"]
+__all__ = ["NAMES", "default_capabilities", "loop_settings", "named_capabilities", "untold"]
 
 NAMES = ("browser", "markdown", "http", "fetch", "ai", "workspace", "exec")
 """What `named_capabilities`, and so `--with`, can add."""
@@ -42,10 +43,13 @@ def named_capabilities(
     allow: Sequence[str] | None = None,
     allow_private: bool = False,
     folder: str | os.PathLike[str] = ".",
+    allow_commands: Sequence[str] = (),
+    allow_shell: bool = False,
 ) -> tuple[Capability, ...]:
     """The capabilities of these names; `allow` and `allow_private` as in `default_capabilities`.
 
-    `folder` is what workspace and exec work in; each change and each command is asked about.
+    `folder` is what workspace and exec work in; each change and each command is asked about, except commands of
+    `allow_commands`. `allow_shell` lets exec take a shell's line.
 
     Raises `InvalidInput` for an unknown name, naming those there are.
     """
@@ -60,9 +64,18 @@ def named_capabilities(
         "fetch": web.fetch,
         "ai": _ai,
         "workspace": lambda: _workspace(folder),
-        "exec": lambda: _exec(folder),
+        "exec": lambda: _exec(folder, allow_commands=allow_commands, allow_shell=allow_shell),
     }
     return tuple(makers[name]() for name in dict.fromkeys(names))
+
+
+def untold(capability: Capability) -> Capability:
+    """The same, but the prompt does not tell of it: the model finds it through `help()`."""
+
+    async def build(context: BuildContext) -> Sequence[Pack]:
+        return [replace(pack, declarations="") for pack in await capability.build(context)]
+
+    return replace(capability, build=build)
 
 
 def loop_settings(
@@ -102,10 +115,10 @@ def _workspace(folder: str | os.PathLike[str]) -> Capability:
     return workspace_capability(os.fspath(folder))
 
 
-def _exec(folder: str | os.PathLike[str]) -> Capability:
+def _exec(folder: str | os.PathLike[str], *, allow_commands: Sequence[str], allow_shell: bool) -> Capability:
     from agentloop.packs.exec import exec_capability
 
-    return exec_capability(os.fspath(folder))
+    return exec_capability(os.fspath(folder), allow_commands=allow_commands, allow_shell=allow_shell)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -124,6 +124,14 @@ class Settings:
     """More that scripts may call."""
     enable: tuple[str, ...] | None = _setting(choices.names, lasts=False)
     """The only capabilities of a new session."""
+    allow_exec: tuple[str, ...] = _setting(choices.names, ())
+    """Programs that exec may run without asking."""
+    dangerously_allow_shell: bool = _setting(choices.flag, False, lasts=False)
+    """Exec takes a shell's line."""
+    no_exec: bool = _setting(choices.flag, False)
+    """There is no exec, whatever was added."""
+    no_network: bool = _setting(choices.flag, False)
+    """There is neither fetch nor http."""
     approve: Literal["prompt", "auto", "deny"] | None = _setting(choices.one_of("prompt", "auto", "deny"), lasts=False)
     """How permission questions are answered; None: prompt at a terminal, else deny."""
     db: Path | None = _setting(choices.path, lasts=False)

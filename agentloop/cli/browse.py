@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "open_run", "with_browser"]
 
+_BESIDE_A_PAGE = ("workspace", "exec")
+"""What changes this machine, or reads what is on it."""
+
 
 @click.command("browse")
 @click.argument("task", nargs=-1)
@@ -53,8 +56,12 @@ def open_run(
 ) -> AbstractAsyncContextManager[RunHandle]:
     """A browser and a run of `message` in the session, or its last run (`run_id`) where it was left."""
     from agentloop.browsing import open_browse
+    from agentloop.cli.desk import write_prompt
     from agentloop.run.opening import new_id
 
+    risky = [name for name in desk.options.settings.packs if name in _BESIDE_A_PAGE]
+    if risky and not desk.options.settings.quiet:
+        write_prompt(f"[warning] {' and '.join(risky)}: a page's text may talk the model into using this\n")
     how = _browse_options(desk, session, run_id or new_id())
     return open_browse(message, how, llm=desk.llm, on_event=on_event, on_ask=desk.approvals)
 
@@ -62,7 +69,7 @@ def open_run(
 def _browse_options(desk: Desk, session: Session, run_id: str) -> BrowseOptions:
     from agentloop.artifacts.folder import FolderArtifacts
     from agentloop.browsing import BrowseOptions
-    from agentloop.build import named_capabilities
+    from agentloop.cli.adding import added_capabilities
 
     chosen, settings = desk.options, desk.options.settings
     kept = None if settings.ephemeral else data_directory() / "runs" / run_id
@@ -81,12 +88,7 @@ def _browse_options(desk: Desk, session: Session, run_id: str) -> BrowseOptions:
         artifacts=FolderArtifacts(folder) if folder else None,
         run_id=run_id,
         expect=chosen.expect,
-        capabilities=named_capabilities(
-            [name for name in settings.packs if name != "browser"],
-            allow=settings.allow,
-            allow_private=settings.allow_private,
-            folder=chosen.cwd,
-        ),
+        capabilities=added_capabilities(chosen, besides={"browser"}),
         store=desk.store,
         session=session.session_id,
         fresh=chosen.fresh,

@@ -75,7 +75,7 @@ def _switch(flag: str, help: str) -> Callable[[Any], Any]:
 
 
 def _names(flag: str, metavar: str, help: str) -> Callable[[Any], Any]:
-    return click.option(flag, flag.removeprefix("--"), multiple=True, metavar=metavar, help=help)
+    return click.option(flag, flag.removeprefix("--").replace("-", "_"), multiple=True, metavar=metavar, help=help)
 
 
 MODEL = (
@@ -97,6 +97,10 @@ MODEL = (
 PERMISSION = (
     _names("--with", "PACKS", "More that scripts may call, by commas."),
     _names("--enable", "NAMES", "The only capabilities of a new session, by commas."),
+    _names("--allow-exec", "NAMES", "Programs that exec may run without asking, by commas."),
+    _switch("--dangerously-allow-shell", "exec takes a shell's line, too: it does whatever the line says."),
+    _switch("--no-exec", "No exec, whatever was added."),
+    _switch("--no-network", "No fetch and no http."),
     _choice("--approve", "prompt|auto|deny", "Who answers permission questions.  [prompt at a terminal, else deny]"),
 )
 """What scripts may do."""
@@ -228,6 +232,14 @@ def _check(given: Mapping[str, Any], settings: Settings) -> None:
         (
             settings.by_flag("artifacts") and settings.ephemeral,
             "--ephemeral keeps nothing on disk: leave --artifacts out, or --ephemeral",
+        ),
+        (
+            settings.no_exec and (settings.by_flag("allow-exec") or settings.by_flag("dangerously-allow-shell")),
+            "--no-exec leaves nothing to allow: leave --allow-exec and --dangerously-allow-shell out",
+        ),
+        (
+            settings.by_flag("allow-exec") and "exec" not in settings.packs,
+            "--allow-exec is for the commands of exec: add --with exec",
         ),
         (
             settings.max_cost is not None and settings.price is None,

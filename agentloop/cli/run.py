@@ -46,23 +46,21 @@ def open_run(
 
 @asynccontextmanager
 async def _open(desk: Desk, session: Session, on_event: OnEvent, message: str | None) -> AsyncIterator[RunHandle]:
-    from agentloop.build import default_capabilities, loop_settings, named_capabilities
+    from agentloop.build import default_capabilities, loop_settings
+    from agentloop.cli.adding import added_capabilities, withheld
     from agentloop.loop import Loop
     from agentloop.records import RunRequest
 
     settings = desk.options.settings
     standing = default_capabilities(allow=settings.allow, allow_private=settings.allow_private)
     names = {capability.name for capability in standing}
-    more = named_capabilities(
-        [name for name in settings.packs if name not in names],
-        allow=settings.allow,
-        allow_private=settings.allow_private,
-        folder=desk.options.cwd,
-    )
     loop = Loop(
         llm=desk.llm,
         store=desk.store,
-        capabilities=[*standing, *more],
+        capabilities=[
+            *(capability for capability in standing if capability.name not in withheld(settings)),
+            *added_capabilities(desk.options, besides=names),
+        ],
         model=settings.model or session.model or None,
         settings=loop_settings(
             limits=settings.limits, context_window=settings.context_window, history_window=settings.history_window

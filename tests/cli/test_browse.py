@@ -170,3 +170,10 @@ def test_killing_the_command_leaves_nothing_five_seconds_later(
     process, members, folder = waiting
     process.kill()
     assert left_after(5, members, folder) == ([], [])
+
+
+def test_what_is_risky_beside_a_page_is_told(agentloop: Run, replies: Replies, tmp_path: Path) -> None:
+    env = {"AGENTLOOP_CHROMIUM": str(tmp_path / "none")}
+    words = ["browse", "look", "--ephemeral", "--with", "markdown,exec,workspace", "--llm", replies(js("answer(1)"))]
+    assert agentloop(*words, env=env).stderr.splitlines()[0].startswith("[warning] exec and workspace: ")
+    assert "[warning]" not in agentloop(*words, "--quiet", env=env).stderr

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import environment
+from tests.cli.terminal import Terminal
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Replies = Callable[..., str]
@@ -109,46 +105,12 @@ def test_usage(agentloop: Run, replies: Replies, words: list[str]) -> None:
 # At a terminal
 
 
-class Terminal:
-    """A chat at a pseudo-terminal, and what has been shown so far."""
-
-    def __init__(self, repository: Path, env: dict[str, str], *words: str) -> None:
-        self._mine, theirs = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "agentloop", "chat", *words],
-            cwd=repository,
-            env=environment({**env, "TERM": "xterm"}),
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
-        os.close(theirs)
-        self.seen = ""
-
-    def type(self, text: str) -> None:
-        os.write(self._mine, text.encode())
-
-    def wait_for(self, pattern: str) -> None:
-        """Reads on until what comes next matches; what was matched is forgotten."""
-        while not (match := re.search(pattern, self.seen)):
-            data = os.read(self._mine, 4096)
-            assert data, self.seen
-            self.seen += data.decode()
-        self.seen = self.seen[match.end() :]
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._mine)
-
-
 @pytest.fixture
 def terminal(repository: Path, env: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
     def open_chat(*words: str) -> Terminal:
-        opened.append(Terminal(repository, env, *words))
+        opened.append(Terminal(repository, env, "chat", *words))
         return opened[-1]
 
     yield open_chat
