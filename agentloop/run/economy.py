@@ -12,11 +12,11 @@ from agentloop.context.draft import Draft
 from agentloop.context.history import Entry
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import EndRun, EndTurn
-from agentloop.llm.base import LLM, Message
-from agentloop.llm.metered import Metered
+from agentloop.llm.base import Message
 from agentloop.records import Json, Usage
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
+from agentloop.run.spending import metered
 
 __all__ = ["Economy"]
 
@@ -80,7 +80,8 @@ class Economy:
 
     async def _compaction(self, compactor: Compactor, entries: Sequence[Entry]) -> Compaction | None:
         own = compactor.llm
-        llm = self._context.llm if own is None else self._metered(own)
+        context = self._context
+        llm = context.llm if own is None else metered(own, context.spending, context.trace)
         try:
             done = await compactor.compact(entries, llm=llm, model=self._model if own is None else "")
         except (EndRun, EndTurn):
@@ -92,15 +93,6 @@ class Economy:
             await self._warn("the compactor returned nothing")
             return None
         return done
-
-    def _metered(self, llm: LLM) -> LLM:
-        spending, trace = self._context.spending, self._context.trace
-
-        def count(usage: Usage) -> None:
-            spending.add(usage)
-            trace.used(usage)
-
-        return Metered(llm, on_usage=count, before=spending.check)
 
     async def _warn(self, why: str) -> None:
         text = f"the history was not summed up and is used in full: {why}"

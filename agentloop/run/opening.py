@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentloop.artifacts.base import Artifacts
@@ -21,19 +21,18 @@ from agentloop.guard.policy import Policy
 from agentloop.guard.redact import Redactor
 from agentloop.journal import Journal, OnEvent
 from agentloop.llm.base import LLM
-from agentloop.llm.metered import Metered
-from agentloop.records import RunRecord, RunRequest, Session, Status, Usage
+from agentloop.records import RunRecord, RunRequest, Session, Status
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
 from agentloop.run.economy import Economy
 from agentloop.run.past import past_steps
 from agentloop.run.questions import Questions
-from agentloop.run.spending import Spending
+from agentloop.run.spending import Spending, metered
 from agentloop.sandbox.builder import SandboxBuilder
 from agentloop.sandbox.toolbox import core_declarations
 from agentloop.stores.base import Store
 from agentloop.stores.lease import Lease, owner_gone
-from agentloop.tracing import RunTrace, Tracing
+from agentloop.tracing import Tracing
 
 __all__ = ["FIRST_EPOCH", "Collaborators", "begin", "new_id", "open_run", "resume_run", "start"]
 
@@ -151,7 +150,7 @@ async def _context(
     clock = Clock(spent=run.active_ms / 1000)
     questions = Questions(store, journal, clock, session_id=session.session_id, run_id=run.run_id, on_ask=given.on_ask)
     trace = given.tracing.run(run_id=run.run_id, session_id=session.session_id, redactor=redactor)
-    metered = Metered(given.llm, on_usage=_counted(spending, trace), before=spending.check)
+    llm = metered(given.llm, spending, trace)
     return RunContext(
         request=request,
         run=run,
@@ -161,7 +160,7 @@ async def _context(
         store=store,
         journal=journal,
         spending=spending,
-        llm=metered,
+        llm=llm,
         clock=clock,
         trace=trace,
         resumed=resumed,
@@ -173,7 +172,7 @@ async def _context(
             scope=request.scope,
             enabled=_enabled(session.enabled, request.enabled),
             policy=given.policy,
-            llm=metered,
+            llm=llm,
             ask=questions.ask,
             http=GuardedClient(run_boundary(start_url=request.url, narrow=request.allow)),
             emit=journal.emit,
@@ -191,14 +190,6 @@ async def _settle_interrupted(store: Store, journal: Journal, run: RunRecord) ->
     last = await store.last_steps(run.session_id, 1)
     if last and last[0].run_id == run.run_id and last[0].type == "execute_js":
         await journal.step("execute_js_result", feedback.say("interrupted"), args={"interrupted": True})
-
-
-def _counted(spending: Spending, trace: RunTrace) -> Callable[[Usage], None]:
-    def count(usage: Usage) -> None:
-        spending.add(usage)
-        trace.used(usage)
-
-    return count
 
 
 def _enabled(session: Sequence[str] | None, request: Sequence[str] | None) -> Sequence[str] | None:

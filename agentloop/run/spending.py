@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from agentloop.errors import EndRun
+from agentloop.llm.base import LLM
+from agentloop.llm.metered import Metered
 from agentloop.records import RunLimits, RunRecord, Status, Usage
+from agentloop.tracing import RunTrace
 
-__all__ = ["Spending"]
+__all__ = ["Spending", "metered"]
 
 
 class Spending:
@@ -64,3 +67,13 @@ class Spending:
                 "carry_bytes",
                 f"run() returned {size} bytes; the carry may hold {self.limits.carry_bytes}",
             )
+
+
+def metered(llm: LLM, spending: Spending, trace: RunTrace) -> LLM:
+    """`llm` with each call counted for the run, and refused (`EndRun`) once its budget is spent."""
+
+    def count(usage: Usage) -> None:
+        spending.add(usage)
+        trace.used(usage)
+
+    return Metered(llm, on_usage=count, before=spending.check)
