@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from agentloop.artifacts.base import Artifacts
-from agentloop.build import loop_settings
+from agentloop.build import loop_settings, named_capabilities, untold
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput, RequestRefused
 from agentloop.guard.grants import OnAsk
@@ -131,7 +131,7 @@ def _loop(
     return Loop(
         llm=llm,
         store=options.store or MemoryStore(),
-        capabilities=[browser, *options.capabilities],
+        capabilities=[browser, untold(named_capabilities(["markdown"])[0]), *options.capabilities],
         model=options.model,
         settings=loop_settings(
             "browse",

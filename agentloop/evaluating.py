@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from agentloop.browsing import BrowseOptions, open_browse
 from agentloop.build import default_capabilities, named_capabilities
+from agentloop.capabilities import Capability
 from agentloop.eval.base import Case, EvalStore, Suite, SuiteRun
 from agentloop.eval.judge import Judge
 from agentloop.eval.record import Record
@@ -98,8 +99,17 @@ def _opened(case: Case, llm: LLM, how: EvaluateOptions, record: Record) -> Abstr
         limits=case.limits,
         expect=case.expect,
         redactor=how.redactor,
+        capabilities=_packs(case, how),
     )
     return open_browse(case.task, options, llm=llm, on_event=record.event)
+
+
+def _packs(case: Case, how: EvaluateOptions) -> list[Capability]:
+    """What the case names; without a browser, besides what every run has."""
+    standing = () if case.url else default_capabilities(allow=case.allow, allow_private=how.allow_private)
+    known = {capability.name for capability in standing} | ({"browser", "markdown"} if case.url else set())
+    more = [name for name in case.packs if name not in known]
+    return [*standing, *named_capabilities(more, allow=case.allow, allow_private=how.allow_private)]
 
 
 @asynccontextmanager
@@ -112,7 +122,7 @@ async def _open_without_browser(case: Case, llm: LLM, how: EvaluateOptions, reco
     loop = Loop(
         llm=llm,
         store=MemoryStore(),
-        capabilities=[*default_capabilities(), *named_capabilities(case.packs)],
+        capabilities=_packs(case, how),
         model=how.model,
         limits=case.limits,
         verify=verify if checks else None,

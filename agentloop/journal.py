@@ -52,12 +52,11 @@ class Journal:
         type: StepType,
         content: str,
         *,
-        event: EventType | None = None,
         args: Mapping[str, Json] | None = None,
         tokens: Usage | None = None,
         duration_ms: int = 0,
     ) -> Step:
-        """Appends a step and, in the same write, the event of the same content (`event` names another type)."""
+        """Appends a step and, in the same write, the event of the same content."""
         step = Step(
             session_id=self._session_id,
             run_id=self._run_id,
@@ -68,8 +67,7 @@ class Journal:
             tokens=tokens or Usage(),
             created_at=utc_now(),
         )
-        kind = event or _event_of(type)
-        return await self._finish(self._keep_step(step, kind, tokens))
+        return await self._finish(self._keep_step(step, _event_of(type), tokens))
 
     async def emit(
         self,

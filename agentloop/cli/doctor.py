@@ -18,7 +18,7 @@ from agentloop.cli.options import BROWSER, FOLDER, MODEL, NETWORK, PERMISSION, g
 from agentloop.cli.render import visible
 from agentloop.errors import AgentLoopError, InvalidInput
 from agentloop.records import Prices
-from agentloop.settings import Settings, database_path
+from agentloop.settings import Settings, data_directory, database_path
 
 if TYPE_CHECKING:
     from agentloop.llm.openai import OpenAI
@@ -150,8 +150,6 @@ async def _ping(client: OpenAI) -> Finding:
 
 
 def _files() -> Finding:
-    from agentloop.settings import data_directory
-
     folder = data_directory()
     if _writable(folder):
         return Finding(verdict="ok", topic="files", text=str(folder))

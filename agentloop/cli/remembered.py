@@ -10,7 +10,7 @@ from typing import Literal
 from agentloop.cli.options import TaskOptions
 from agentloop.records import Json, RunRecord
 
-__all__ = ["Remembered", "setup_of"]
+__all__ = ["CommandName", "Remembered", "setup_of"]
 
 CommandName = Literal["run", "browse"]
 

@@ -84,7 +84,7 @@ class Toolbox:
         self.tools = dict(_core_tools())
         self._help = dict(_core_help())
         self._modules: dict[str, str] = {}
-        _all_different("pack", (pack.name for pack in packs))
+        _all_different(pack.name for pack in packs)
         for pack in packs:
             self._add(pack)
         self._skills = [{"name": p.name, "description": p.description, "type": p.kind} for p in packs]
@@ -155,7 +155,7 @@ def _merge(what: str, into: dict[str, str], more: Mapping[str, str]) -> None:
         into[name] = text
 
 
-def _all_different(what: str, names: Iterable[str]) -> None:
+def _all_different(names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:

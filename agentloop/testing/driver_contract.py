@@ -58,7 +58,7 @@ class DriverContract(AbilityContract):
         with pytest.raises(InvalidInput):
             await driver.navigate(url)
 
-    async def test_navigate_tells_what_cannot_be_opened(self, driver: Driver, site: ContractSite) -> None:
+    async def test_navigate_tells_what_cannot_be_opened(self, driver: Driver) -> None:
         async with PageSite() as closed:
             url = closed.url("form.html")
         with pytest.raises(NavigationError) as caught:
