@@ -42,6 +42,11 @@ class StdinLines:
             return self._lines.popleft().decode("utf-8", "replace").rstrip("\r")
         return None
 
+    @property
+    def ready(self) -> bool:
+        """Whether a line, or the end, is here without waiting."""
+        return bool(self._lines) or self._ended or (self._reading is not None and self._reading.done())
+
     def discard(self) -> None:
         """Forgets what was typed ahead at a terminal: it answers no question that was not there yet."""
         if not os.isatty(self._descriptor):

@@ -12,14 +12,14 @@ from agentloop.records import Json, RunRecord
 
 __all__ = ["CommandName", "Remembered", "setup_of"]
 
-_CommandName = Literal["run", "browse"]
+CommandName = Literal["run", "browse"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
     """What `setup_of` kept: which command began the run, where, with which settings and checks."""
 
-    command: _CommandName
+    command: CommandName
     cwd: Path | None
     settings: Mapping[str, object]
     expect: tuple[str, ...]
@@ -36,7 +36,7 @@ class Remembered:
         )
 
 
-def setup_of(command: _CommandName, options: TaskOptions) -> dict[str, Json]:
+def setup_of(command: CommandName, options: TaskOptions) -> dict[str, Json]:
     """What is kept with a run of these options."""
     return {
         "command": command,

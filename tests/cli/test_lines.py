@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
-import sys
+import tty
 from collections.abc import Iterator
 
 import pytest
@@ -80,16 +80,38 @@ async def test_a_pipe_is_not_typed_ahead(pipe: tuple[StdinLines, int]) -> None:
     assert await lines.next() == "b"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-async def test_what_was_typed_ahead_at_a_terminal_answers_nothing() -> None:
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    """A person's end of a pseudo-terminal, and the program's."""
     mine, theirs = pty.openpty()
-    try:
-        lines = StdinLines(theirs)
-        os.write(mine, b"y\ny\n")
-        assert await lines.next() == "y"
-        lines.discard()
-        os.write(mine, b"n\n")
-        assert await lines.next() == "n"
-    finally:
-        os.close(mine)
-        os.close(theirs)
+    yield mine, theirs
+    os.close(mine)
+    os.close(theirs)
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["a line at a read", "all at once"])
+async def test_what_was_typed_ahead_at_a_terminal_answers_nothing(terminal: tuple[int, int], raw: bool) -> None:
+    mine, theirs = terminal
+    if raw:
+        tty.setraw(theirs)
+    lines = StdinLines(theirs)
+    os.write(mine, b"y\ny\n")
+    assert await lines.next() == "y"
+    lines.discard()
+    os.write(mine, b"n\n")
+    assert await lines.next() == "n"
+
+
+async def test_what_was_read_for_one_who_gave_up_answers_no_later_question(terminal: tuple[int, int]) -> None:
+    mine, theirs = terminal
+    lines = StdinLines(theirs)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await lines.next()
+    os.write(mine, b"y\n")
+    async with asyncio.timeout(5):
+        while not lines.ready:  # noqa: ASYNC110 - a thread sets it
+            await asyncio.sleep(0)
+    lines.discard()
+    os.write(mine, b"n\n")
+    assert await lines.next() == "n"
