@@ -66,7 +66,7 @@ class Browser(Surroundings):
         self.marks = Marks(driver)
         self._acting = Acting(driver, self.marks, observers, prefix=prefix, hints=hints)
         self._hands = Hands(driver, self.marks)
-        self._filling = Filling(driver, self.marks, self._hands, self._acting)
+        self._filling = Filling(self.marks, self._hands, self._acting)
 
     def take_receipts(self) -> tuple[str, ...]:
         """What was done since the last call, a line an act, bounded; empties the list."""

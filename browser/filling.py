@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentloop.browser.acting import Acting, Done
-from agentloop.browser.base import Driver, Mark
+from agentloop.browser.base import Mark
 from agentloop.browser.hands import Hands
 from agentloop.browser.listing import Aim, ElementState
 from agentloop.browser.marks import Marks
@@ -35,8 +35,7 @@ class Typed(Done):
 class Filling:
     """The deeds behind `type`, `select` and `check`."""
 
-    def __init__(self, driver: Driver, marks: Marks, hands: Hands, acting: Acting) -> None:
-        self._driver = driver
+    def __init__(self, marks: Marks, hands: Hands, acting: Acting) -> None:
         self._marks = marks
         self._hands = hands
         self._acting = acting

@@ -68,10 +68,8 @@ class Arguments:
             raise InvalidInput(f"{self._verb}: {name} is a text")
         return value if isinstance(value, str) else f"{value:.15g}"
 
-    def number(self, name: str, default: float | None = None) -> float:
+    def number(self, name: str) -> float:
         """The next argument as a number."""
-        if not self._values and default is not None:
-            return default
         value = self.required(name)
         if not _is_number(value):
             raise InvalidInput(f"{self._verb}: {name} is a number")

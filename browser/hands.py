@@ -37,13 +37,13 @@ class Hands:
         self._driver = driver
         self._marks = marks
 
-    async def click(self, aim: Aim, *, button: MouseButton = "left", count: int = 1, verb: str = "click") -> None:
+    async def click(self, aim: Aim, *, button: MouseButton = "left", count: int = 1) -> None:
         """Clicks the aimed point; with ten methods only a plain click of an element is possible."""
         if isinstance(self._driver, Pointer):
             await self._driver.pointer_click(aim.x, aim.y, button=button, count=count)
             return
         if button != "left" or count != 1 or not aim.key:
-            ability(self._driver, Pointer, verb)
+            ability(self._driver, Pointer, "click")
         async with self._marks.tag(aim) as selector:
             await self._driver.click(selector)
 

@@ -30,8 +30,8 @@ from agentloop.errors import (
     RequestRefused,
 )
 from agentloop.guard.grants import Grant
-from agentloop.guard.policy import Decision, Policy, ToolCall
 from agentloop.packs.base import Call, Observation, Pack, Primitive
+from agentloop.packs.permission import Permission
 from agentloop.records import Json, Status
 
 __all__ = ["Source", "browser_capability", "browser_pack"]
@@ -222,6 +222,7 @@ class _Desk:
     def __init__(self, browser: Browser, context: BuildContext, watcher: Watcher) -> None:
         self._browser = browser
         self._context = context
+        self._permission = Permission(context)
         self._watcher = watcher
 
     def primitive(self, name: str) -> Primitive:
@@ -267,16 +268,7 @@ class _Desk:
 
     async def _permit(self, name: str, prepared: Prepared) -> None:
         await self._permit_files(prepared.reads)
-        if self._context.policy is None:
-            return
-        call = ToolCall(
-            tool="browser",
-            args={"action": name, **prepared.asks},
-            scope=self._context.scope,
-            session_id=self._context.session_id,
-            run_id=self._context.run_id,
-        )
-        decision = await _decided(self._context.policy, call)
+        decision = await self._permission.decision("browser", action=name, **prepared.asks)
         if not decision.allowed:
             await self._ask(f"browser.{name}", decision.reason, Grant(kind="action", subject=f"browser.{name}"))
 
@@ -291,13 +283,6 @@ class _Desk:
         ask = self._context.ask
         if ask is None or not await ask(f"Allow {what}? {reason}", kind="confirm", grant=grant):
             raise PolicyDenied(f"{what} was declined: {reason}")
-
-
-async def _decided(policy: Policy, call: ToolCall) -> Decision:
-    try:
-        return await policy.check(call)
-    except Exception as error:  # the border: a policy is foreign code, and one that fails allows nothing
-        return Decision(allowed=False, reason=f"the policy failed: {type(error).__name__}: {error}")
 
 
 def _lies_in(folder: str | None, path: str) -> bool:

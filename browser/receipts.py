@@ -115,9 +115,9 @@ def turn_lines(lines: Sequence[str]) -> tuple[str, ...]:
     return (*lines[:kept], f"({len(lines) - kept - 1} more acts were done)", lines[-1])
 
 
-def event_line(act: Act, receipt: Receipt, base: str = "") -> str:
+def event_line(act: Act, receipt: Receipt) -> str:
     """The line without what was typed: `type("Name", 6, "***") -> ok`."""
-    return receipt_line(_masked(act, receipt), base)
+    return receipt_line(_masked(act, receipt))
 
 
 def event_args(act: Act, receipt: Receipt) -> dict[str, Json]:
