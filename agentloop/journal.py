@@ -127,8 +127,14 @@ class Journal:
         )
 
     def _deliver(self, event: RunEvent) -> None:
-        if self._on_event is not None:
+        if self._on_event is None:
+            return
+        try:
             self._on_event(event)
+        except BaseException:
+            # It ends the run, and is told no more: the end must be written all the same.
+            self._on_event = None
+            raise
 
     async def _finish(self, write: Awaitable[T]) -> T:
         task = asyncio.ensure_future(write)
