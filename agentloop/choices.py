@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", re.IGNORECASE)
+_TOO_MUCH = 1 << 53
 _SECONDS = MappingProxyType({"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0})
 _WORDS = MappingProxyType(
     {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -37,7 +38,7 @@ def duration(text: str) -> float:
     """The seconds of "90", "1.5s", "5m", "1h" or "500ms". Raises ValueError."""
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match[1]) * _SECONDS[(match[2] or "s").lower()] if match else 0.0
-    if seconds <= 0:
+    if not 0 < seconds < math.inf:
         raise ValueError(f"{text!r} is no length of time: give seconds, or a number with ms, s, m or h, such as 5m")
     return seconds
 
@@ -55,9 +56,11 @@ def path(value: object) -> Path:
 
 
 def count(value: object) -> int:
-    """A whole number from 1 on."""
+    """A whole number from 1 on, below 2^53: more is no choice, and not every part could hold it."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"must be a whole number from 1 on, not {value!r}")
+    if value >= _TOO_MUCH:
+        raise ValueError(f"must be a whole number from 1 to {_TOO_MUCH - 1}, not one of {len(str(value))} digits")
     return value
 
 

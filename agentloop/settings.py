@@ -324,7 +324,7 @@ def _table(file: Path) -> dict[str, object]:
         return tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{file} is no TOML: {error}") from None
 
 

@@ -637,3 +637,77 @@ async def test_what_packs_spend_on_the_model_counts_for_the_run() -> None:
     ]
     result, _, _ = await play(replies, capabilities=[Capability(name="t", description="", build=build)])
     assert (result.final_text, result.tokens) == ("aha", Usage(prompt=15, completion=3))
+
+
+# Foreign code that fails ------------------------------------------------------------------------------------------
+
+
+class Lasting(MemoryStore):
+    """Asks packs for their state, as a store on disk does."""
+
+    durable = True
+
+
+@pytest.mark.parametrize("part", ["observe", "receipts", "save", "aclose"])
+async def test_a_pack_that_breaks_costs_a_line_and_never_the_run(part: str) -> None:
+    async def breaks() -> Any:
+        raise ValueError("the pack is broken")
+
+    def breaks_at_once() -> Any:
+        raise ValueError("the pack is broken")
+
+    parts: dict[str, Any] = {part: breaks_at_once if part == "receipts" else breaks}
+    pack = Pack(name="p", description="", **parts)
+    store = Lasting()
+    result, events, llm = await play([returns("1"), ANSWER], store=store, capabilities=[capability("p", pack)])
+    assert (result.status, types(events).count("done")) == (Status.COMPLETED, 1)
+    run = await store.get_run(result.run_id)
+    assert run is not None and run.status is Status.COMPLETED
+    told = sent(llm) + "".join(event.content for event in events)
+    assert part == "aclose" or "the pack is broken" in told
+
+
+@pytest.mark.parametrize("verdicts", [ValueError("no verdict"), [5], None])
+async def test_a_judge_that_breaks_is_how_the_run_ended_and_the_answer_is_kept(verdicts: Any) -> None:
+    async def verify(handle: RunHandle) -> Any:
+        if isinstance(verdicts, Exception):
+            raise verdicts
+        return verdicts
+
+    result, events, _ = await play([ANSWER], verify=verify)
+    assert (result.status, result.reason, result.final_text) == (Status.ERROR, "internal", "done")
+    assert types(events)[-3:] == ["response", "error", "done"] and "could not be judged" in events[-2].content
+
+
+@pytest.mark.parametrize("broken", ["user", "execute_js_result", "done"])
+async def test_a_listener_that_breaks_leaves_a_story_with_one_end(broken: str) -> None:
+    def listen(event: RunEvent) -> None:
+        if event.type == broken:
+            raise ValueError("not listening")
+
+    store = MemoryStore()
+    loop = Loop(llm=Scripted([returns("1"), ANSWER]), store=store)
+    if broken == "done":
+        assert (await loop.run(RunRequest("x", session="s"), on_event=listen)).reason == "internal"
+    else:
+        with pytest.raises(ValueError, match="not listening"):
+            await loop.run(RunRequest("x", session="s"), on_event=listen)
+    run = await store.last_run("s")
+    assert run is not None and run.status is (Status.COMPLETED if broken == "done" else Status.ERROR)
+    assert [event.type for event in await store.events(run.run_id)].count("done") == 1
+
+
+@pytest.mark.parametrize("broken", ["save_run", "set_session_status", "append_step"])
+async def test_a_store_that_breaks_in_its_own_way_still_gives_the_run_an_end(broken: str) -> None:
+    async def breaks(*args: Any, **kwargs: Any) -> Any:
+        raise ZeroDivisionError("the store is broken")
+
+    events: list[RunEvent] = []
+    store = type("Broken", (MemoryStore,), {broken: breaks})()
+    async with await Loop(llm=Scripted([ANSWER]), store=store).open(RunRequest("x"), on_event=events.append) as handle:
+        try:
+            await handle.run()
+        except ZeroDivisionError:
+            pass
+        assert handle.result is not None and handle.result.reason == "internal"
+    assert [event.type for event in events].count("done") == 1

@@ -204,6 +204,7 @@ def test_a_workspaces_persona_leads_nowhere_else(home: Path, workspace: Path, pa
         ("slow-mo = -1", "slow-mo must be a whole number"),
         ("[browse]", "no setting 'browse'"),
         ("model =", "is no TOML"),
+        ("a=" + "[" * 5000, "is no TOML"),
     ],
 )
 def test_what_cannot_be_read_names_file_and_key(home: Path, workspace: Path, line: str, words: str) -> None:

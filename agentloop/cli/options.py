@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -210,7 +211,8 @@ def given_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_message(task: Sequence[str]) -> str:
     """The task in words, else standard input. Raises `click.UsageError` when there is none."""
-    message = " ".join(task).strip()
+    # Bytes of an argument that are no UTF-8 arrive as half surrogate pairs, which nothing behind here can write.
+    message = os.fsencode(" ".join(task)).decode("utf-8", "replace").strip()
     if not message and sys.stdin is not None and not sys.stdin.isatty():
         message = sys.stdin.buffer.read(_STDIN_BYTES).decode("utf-8", "replace").strip()
     if not message:

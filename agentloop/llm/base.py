@@ -8,10 +8,24 @@ from typing import Literal, Protocol, TypeAlias
 
 from agentloop.records import Usage
 
-__all__ = ["LLM", "FinishReason", "Image", "Message", "ModelReply", "ModelRequest", "OnChunk", "Role", "Text"]
+__all__ = [
+    "LLM",
+    "MOST_TOKENS",
+    "FinishReason",
+    "Image",
+    "Message",
+    "ModelReply",
+    "ModelRequest",
+    "OnChunk",
+    "Role",
+    "Text",
+]
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "content_filter", "other"]
+
+MOST_TOKENS = 1 << 40
+"""No call has spent more: a larger count is no count, and a sum of such counts fits every store."""
 
 OnChunk: TypeAlias = Callable[[str], None]
 """Called with each piece of text as it arrives; must not block."""

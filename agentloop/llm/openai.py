@@ -89,7 +89,7 @@ class OpenAI:
         env = os.environ if environ is None else environ
         url = base_url or env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
         key = env.get("OPENAI_API_KEY", "").strip()
-        if not key and urlsplit(url).hostname == urlsplit(DEFAULT_BASE_URL).hostname:
+        if not key and urlsplit(_checked_url(url)).hostname == urlsplit(DEFAULT_BASE_URL).hostname:
             raise InvalidInput(_NO_MODEL)
         return cls(
             base_url=url,
@@ -277,7 +277,8 @@ def _checked_url(base_url: str) -> str:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
+        httpx.URL(url)  # it knows more that is no URL, such as impossible host names
+    except (ValueError, httpx.InvalidURL):
         usable = False
     if not usable:
         raise InvalidInput(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
 from agentloop.errors import InvalidInput, ModelError
-from agentloop.llm.base import FinishReason, ModelReply, ModelRequest, OnChunk
+from agentloop.llm.base import MOST_TOKENS, FinishReason, ModelReply, ModelRequest, OnChunk
 from agentloop.records import Usage
 
 __all__ = ["Scripted", "ScriptedReply", "rough_tokens"]
@@ -24,7 +24,7 @@ _FIELDS = {"content", "finish_reason", "usage"}
 
 def rough_tokens(text: str) -> int:
     """About how many tokens `text` is: a quarter of its UTF-8 bytes, rounded up."""
-    return -(-len(text.encode()) // 4)
+    return -(-len(text.encode("utf-8", "surrogatepass")) // 4)
 
 
 class Scripted:
@@ -116,8 +116,8 @@ def _usage(data: Any) -> Usage:
 
 def _count(data: Mapping[str, Any], name: str) -> int:
     value = data.get(name, data.get(f"{name}_tokens", 0))
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidInput(f"`usage.{name}` must be a whole number, 0 or more")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_TOKENS:
+        raise InvalidInput(f"`usage.{name}` must be a whole number from 0 to {MOST_TOKENS}")
     return value
 
 
@@ -134,5 +134,7 @@ def _from_line(path: str | Path, number: int, line: str) -> ScriptedReply:
         if not isinstance(data, str | dict):
             raise InvalidInput("a line holds a string or an object with `content`")
         return data if isinstance(data, str) else _from_mapping(data)
+    except RecursionError:
+        raise InvalidInput(f"{path}, line {number}: this nests too deeply") from None
     except (ValueError, InvalidInput) as error:
         raise InvalidInput(f"{path}, line {number}: {error}") from error

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from agentloop.errors import ContextOverflow, ModelAuthError, ModelError
-from agentloop.llm.base import FinishReason, Image, Message, ModelReply, ModelRequest, Text
+from agentloop.llm.base import MOST_TOKENS, FinishReason, Image, Message, ModelReply, ModelRequest, Text
 from agentloop.llm.sse import DONE
 from agentloop.records import Usage
 
@@ -24,7 +25,7 @@ _OVERFLOW_WORDS = ("context length", "context size", "context window")
 
 def request_body(request: ModelRequest, *, model: str, reasoning_effort: str | None = None) -> dict[str, Any]:
     """The JSON body of a call; what is not set is left out."""
-    body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in request.messages]}
+    body: dict[str, Any] = {"model": _sound(model), "messages": [_message(message) for message in request.messages]}
     optional = {
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
@@ -100,7 +101,11 @@ def endpoint_error(status: int | None, text: str) -> ModelError:
     """The error that a body or an error frame stands for; a numeric code in it stands in for a missing status."""
     details = _details(text)
     message, codes = str(details.get("message") or text.strip() or "no explanation"), _codes(details)
-    number = status if status is not None else next((int(code) for code in codes if code.isdigit()), None)
+    number = (
+        status
+        if status is not None
+        else next((int(code) for code in codes if re.fullmatch(r"[1-5]\d\d", code, re.ASCII)), None)
+    )
     said = f"the model's server answered {number}: {message}" if number else f"the model's server failed: {message}"
     if number in (401, 403):
         return ModelAuthError(f"{said} (check the API key)", status=number)
@@ -146,7 +151,7 @@ def _sound(text: str) -> str:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -157,4 +162,4 @@ def _first(choices: Any) -> dict[str, Any]:
 
 def _count(usage: dict[str, Any], name: str) -> int:
     value = usage.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if isinstance(value, int) and 0 < value <= MOST_TOKENS else 0

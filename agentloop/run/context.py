@@ -12,7 +12,7 @@ from agentloop.capabilities import BuildContext
 from agentloop.clock import Clock
 from agentloop.context import feedback
 from agentloop.context.digest import shape
-from agentloop.errors import AgentLoopError, EndRun
+from agentloop.errors import EndRun
 from agentloop.journal import Journal
 from agentloop.llm.base import LLM
 from agentloop.packs.base import Pack
@@ -98,7 +98,7 @@ class RunContext:
         try:
             async with asyncio.timeout(STOP_S * (2 + len(self.packs))):
                 await self._exit.aclose()
-        except (TimeoutError, AgentLoopError) as error:
+        except Exception as error:  # the border: what packs hold open is foreign, and the run must get its end
             await self.journal.emit("warning", content=f"closing took too long or failed: {error}")
 
     async def observe(self) -> tuple[str, ...]:
@@ -115,13 +115,15 @@ class RunContext:
         try:
             async with asyncio.timeout(OBSERVE_S):
                 seen = await pack.observe()
-        except (AgentLoopError, TimeoutError) as error:
-            return feedback.say("observe_failed", pack=pack.name, error=str(error) or "it took too long")
+        except EndRun:
+            raise
+        except Exception as error:  # the border: a pack is foreign code, and costs one line, never the turn
+            return _unseen(pack, error)
         return seen.text if seen else ""
 
     def receipts(self) -> tuple[str, ...]:
         """What the last script's calls did, from the packs that keep receipts."""
-        return tuple(line for pack in self.packs if pack.receipts for line in pack.receipts())
+        return tuple(line for pack in self.packs for line in _receipts(pack))
 
     async def bounded(self, work: Coroutine[None, None, None], cancelled: asyncio.Future[str]) -> None:
         """Runs one turn until it ends, the run's deadline passes (`EndRun(timeout)`) or `cancelled` is set."""
@@ -140,6 +142,18 @@ class RunContext:
         finally:
             deadline.cancel()
             await _stopped(task)
+
+
+def _receipts(pack: Pack) -> Sequence[str]:
+    try:
+        return pack.receipts() if pack.receipts else ()
+    except Exception as error:  # the border: a pack is foreign code, and costs one line, never the turn
+        return (_unseen(pack, error),)
+
+
+def _unseen(pack: Pack, error: Exception) -> str:
+    why = str(error) or ("it took too long" if isinstance(error, TimeoutError) else type(error).__name__)
+    return feedback.say("observe_failed", pack=pack.name, error=why)
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:

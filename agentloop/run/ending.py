@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -25,6 +26,8 @@ from agentloop.run.context import RunContext
 from agentloop.run.keeping import record, save_state
 
 __all__ = ["FINISH_S", "Judge", "end_of", "expected", "finish", "result_of"]
+
+_LOG = logging.getLogger(__name__)
 
 FINISH_S = 20.0
 """Seconds that writing a run's end may take, whatever ended it."""
@@ -63,7 +66,7 @@ def expected(error: BaseException) -> bool:
 async def finish(context: RunContext, end: EndRun, *, system_prompt: str, judge: Judge | None) -> RunResult:
     """Writes the end on a deadline of its own, to its last line even when the caller is cancelled meanwhile.
 
-    When the store fails, the live events and the result still say how the run ended.
+    When the store fails, or anything else, the live events and the result still say how the run ended.
     """
     work = asyncio.create_task(_write(context, end, system_prompt, judge))
     try:
@@ -71,6 +74,9 @@ async def finish(context: RunContext, end: EndRun, *, system_prompt: str, judge:
             return await asyncio.shield(work)
     except (StoreError, TimeoutError) as error:
         return _unwritten(context, system_prompt, str(error) or "writing the end took too long")
+    except Exception as error:  # the last border: store and listener are foreign code, and every run has an end
+        _LOG.exception("the end of run %s could not be told", context.run.run_id)
+        return _unwritten(context, system_prompt, f"{type(error).__name__}: {error}", reason="internal")
     except asyncio.CancelledError:
         await asyncio.wait([work], timeout=FINISH_S)
         raise
@@ -102,10 +108,10 @@ async def _write(context: RunContext, end: EndRun, system_prompt: str, judge: Ju
     return result
 
 
-def _unwritten(context: RunContext, system_prompt: str, why: str) -> RunResult:
+def _unwritten(context: RunContext, system_prompt: str, why: str, *, reason: str = "store") -> RunResult:
     context.journal.live("error", why)
     context.journal.live("done", str(Status.ERROR))
-    result = _result(context, _Verdict(status=Status.ERROR, reason="store"), system_prompt)
+    result = _result(context, _Verdict(status=Status.ERROR, reason=reason), system_prompt)
     context.trace.end(result, why)
     return result
 
@@ -123,7 +129,12 @@ async def _last_steps(context: RunContext, end: EndRun, judge: Judge | None) -> 
 
 
 async def _judged(context: RunContext, text: str, judge: Judge | None) -> _Verdict:
-    checks = tuple(await judge()) if judge else ()
+    try:
+        checks = tuple([dict(check) for check in await judge()]) if judge else ()
+    except Exception as error:  # the border: who judges is foreign code, and the run must get its end
+        end = end_of(error)
+        await context.journal.step("error", f"the run could not be judged: {end.data or end.reason}")
+        return _Verdict(status=end.status, reason=end.reason or "verify", final_text=text)
     for check in checks:
         await context.journal.emit("check", content=str(check.get("check", "")), args=check)
     failed = [str(check.get("check", "")) for check in checks if not check.get("passed")]

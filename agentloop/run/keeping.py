@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from agentloop.errors import AgentLoopError
 from agentloop.records import RunRecord, Status
 from agentloop.run.context import RunContext
 
@@ -51,8 +50,9 @@ async def save_state(context: RunContext) -> None:
         try:
             async with asyncio.timeout(STATE_S):
                 state = await pack.save()
-        except (AgentLoopError, TimeoutError) as error:
-            await context.journal.emit("warning", content=f"the state of {pack.name} was not kept: {error}")
+        except Exception as error:  # the border: a pack is foreign code, and the run can go on without its state
+            why = str(error) or type(error).__name__
+            await context.journal.emit("warning", content=f"the state of {pack.name} was not kept: {why}")
             continue
         if state is not None:
             await context.store.save_state(context.run.session_id, state)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import pytest
 
-from agentloop.cli.options import TaskOptions
+from agentloop.cli.options import TaskOptions, read_message
 
 GIVEN: dict[str, Any] = {"json": False, "json_stream": False}
 
@@ -32,6 +32,10 @@ def test_flags_become_settings() -> None:
 def test_nobody_is_asked_where_nobody_is() -> None:
     assert read().approve == "deny"
     assert read(approve="auto").approve == "auto"
+
+
+def test_a_task_that_is_no_utf_8_is_read_as_far_as_it_goes() -> None:
+    assert read_message(("caf\udce9", "\udcc3\udca9")) == "caf\ufffd é"
 
 
 @pytest.mark.parametrize(

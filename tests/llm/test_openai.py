@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gc
+import json
 import logging
 import socket
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,7 @@ import pytest
 
 from agentloop.errors import Closed, ContextOverflow, InvalidInput, ModelAuthError, ModelError
 from agentloop.llm import Image, Message, ModelRequest, OpenAI, Text
+from agentloop.llm.wire import ReplyReader, endpoint_error
 from agentloop.records import Usage
 from agentloop.testing.llm_server import llm_server
 
@@ -63,7 +65,8 @@ async def test_what_is_set_is_sent(bench: MakeBench) -> None:
 
 async def test_half_a_surrogate_pair_from_a_page_does_not_break_the_call(bench: MakeBench) -> None:
     b = await bench(["x"])
-    await b.llm.complete(ModelRequest(messages=[Message("user", "a\ud83d b\ud83d\ude00")]))
+    await b.llm.complete(ModelRequest(messages=[Message("user", "a\ud83d b\ud83d\ude00")], model="m\ud83d"))
+    assert b.server.requests[0].body["model"] == "m\ufffd"
     assert b.server.requests[0].body["messages"][0]["content"] == "a\ufffd b😀"
 
 
@@ -121,6 +124,23 @@ async def test_unreadable_frames_are_skipped_with_a_warning(bench: MakeBench, ca
     with caplog.at_level(logging.WARNING, logger="agentloop"):
         assert (await b.llm.complete(ASK)).content == LONG
     assert sum("unreadable frame" in record.message for record in caplog.records) == 2
+
+
+async def test_a_count_that_no_call_can_have_is_none(bench: MakeBench) -> None:
+    b = await bench([{"content": "x", "usage": {"prompt_tokens": 10**30, "completion_tokens": 3}}])
+    assert (await b.llm.complete(ASK)).usage == Usage(prompt=0, completion=3)
+
+
+@pytest.mark.parametrize("payload", ["[" * 100_000, '{"a":' * 100_000, "9" * 5000])
+def test_a_frame_that_nothing_can_read_is_skipped(payload: str) -> None:
+    reader = ReplyReader()
+    assert reader.frame(payload) == ""
+    assert str(endpoint_error(None, payload)).startswith("the model's server failed")
+
+
+@pytest.mark.parametrize("code", ["²", "9" * 5000, 10**30, -1, True, [], "rate"])
+def test_an_odd_error_code_is_no_status(code: object) -> None:
+    assert endpoint_error(None, json.dumps({"error": {"message": "m", "code": str(code)}})).status is None
 
 
 async def test_silence_within_a_reply_ends_it(bench: MakeBench) -> None:
@@ -264,10 +284,15 @@ def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> Non
 # Setting up
 
 
-@pytest.mark.parametrize("url", ["", "127.0.0.1:8080/v1", "ftp://x/v1", "http://", "http://[::1", "http://x:0/v1"])
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:8080/v1", "ftp://x/v1", "http://", "http://[::1", "http://x:0/v1", "http://x\udcff/v1"]
+)
 def test_an_unusable_base_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match="base URL"):
         OpenAI(base_url=url)
+    if url:
+        with pytest.raises(InvalidInput, match="base URL"):
+            OpenAI.from_env({"OPENAI_BASE_URL": url})
 
 
 def test_the_environment_sets_everything() -> None:

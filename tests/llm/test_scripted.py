@@ -36,6 +36,7 @@ async def test_usage_is_estimated_where_none_is_given() -> None:
     reply = await Scripted(["ééé"]).complete(ASK)
     assert reply.usage == Usage(prompt=rough_tokens("Be brief.") + rough_tokens("How much?"), completion=2)
     assert reply.model == "m"
+    assert rough_tokens("\ud83d") == 1
 
 
 async def test_text_arrives_in_pieces() -> None:
@@ -72,6 +73,9 @@ async def test_a_file_holds_one_reply_a_line(tmp_path: Path) -> None:
         ('{"content": "x", "finish_reason": "tired"}', "'tired'"),
         ('{"content": "x", "usage": 3}', "`usage`"),
         ('{"content": "x", "usage": {"prompt": -1}}', "`usage.prompt`"),
+        (f'{{"content": "x", "usage": {{"prompt": {10**30}}}}}', "`usage.prompt`"),
+        ("[" * 100_000, "too deeply"),
+        ('{"content":' * 100_000, "too deeply"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, words: str) -> None:

@@ -272,3 +272,34 @@ def test_one_store_serves_several_event_loops(tmp_path: Path) -> None:
     run = asyncio.run(new_run(store))
     assert asyncio.run(store.get_run(run.run_id)) == run
     asyncio.run(store.aclose())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE runs SET status = 'dreaming'",
+        "UPDATE runs SET setup = '{'",
+        "UPDATE sessions SET enabled = '{'",
+        "UPDATE sessions SET status = x'ff'",
+    ],
+)
+async def test_a_row_that_no_record_can_be_made_of_is_a_store_error_that_says_so(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "sessions.db"
+    async with SQLiteStore(path) as store:
+        run = await new_run(store)
+    db = sqlite3.connect(path)
+    with db:
+        db.execute(damage)
+    db.close()
+    async with SQLiteStore(path) as store:
+        with pytest.raises(StoreError, match="a row that cannot be read") as caught:
+            await store.last_run(run.session_id)
+            await store.get_session(run.session_id)
+    assert str(path) in str(caught.value)
+
+
+async def test_a_number_that_the_database_cannot_hold_is_refused(tmp_path: Path) -> None:
+    async with SQLiteStore(tmp_path / "sessions.db") as store:
+        run = await new_run(store)
+        with pytest.raises(InvalidInput, match="63 bits"):
+            await store.save_run(replace(run, steps=10**30))

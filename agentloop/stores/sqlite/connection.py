@@ -12,7 +12,7 @@ from pathlib import Path
 from agentloop.errors import StoreError
 from agentloop.stores.sqlite import migrations
 
-__all__ = ["BUSY_S", "MEMORY", "connect", "explained", "transaction"]
+__all__ = ["BUSY_S", "MEMORY", "connect", "explained", "transaction", "unreadable"]
 
 BUSY_S = 15
 """Seconds that a write waits for another process's."""
@@ -33,6 +33,8 @@ _PRAGMAS = (
 _ADVICE = (
     ("locked", f"another process held it for more than {BUSY_S} s; try again"),
     ("full", "make room on its disk"),
+    ("Read-only", "choose a path of a file in a folder that you may write"),
+    ("ermission denied", "choose a path of a file in a folder that you may write"),
     ("readonly", "make the file and its folder writable, or choose another path"),
     ("not a database", "it is another kind of file; choose another path"),
     ("malformed", "the file is damaged; restore a copy or choose another path"),
@@ -78,6 +80,14 @@ def explained(path: str, error: sqlite3.Error | OSError) -> StoreError:
     text = str(error)
     advice = next((advice for word, advice in _ADVICE if word in text), "look at the file and its disk")
     return StoreError(f"The database {path} cannot be used ({text}): {advice}.")
+
+
+def unreadable(path: str, error: ValueError) -> StoreError:
+    """What it means that a row holds something that no record can be made of."""
+    return StoreError(
+        f"The database {path} holds a row that cannot be read ({error}): it is damaged, or a newer agentloop wrote it;"
+        " delete the session, restore a copy, or upgrade agentloop."
+    )
 
 
 def _make_private(file: Path) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 from agentloop.errors import Closed, InvalidInput
-from agentloop.stores.sqlite.connection import connect, explained
+from agentloop.stores.sqlite.connection import connect, explained, unreadable
 
 __all__ = ["Writer"]
 
@@ -72,6 +72,10 @@ class Writer:
             named: BaseException = explained(self._path, error)
         elif isinstance(error, UnicodeEncodeError):
             named = InvalidInput("An id holds half of a surrogate pair; choose one of whole characters.")
+        elif isinstance(error, OverflowError):
+            named = InvalidInput("A number has more than 63 bits; the database keeps none of that size.")
+        elif isinstance(error, ValueError):
+            named = unreadable(self._path, error)
         else:
             return error
         named.__cause__ = error
