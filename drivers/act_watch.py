@@ -12,8 +12,8 @@ from playwright.async_api import Error as PlaywrightError
 from agentloop.browser.abilities import Watched
 from agentloop.browser.base import Effects, Tab
 from agentloop.browser.settle import Settled, SettleLimits
-from agentloop.drivers.dialog_desk import DialogDesk
-from agentloop.drivers.download_shelf import DownloadShelf
+from agentloop.drivers.dialog_handler import DialogHandler
+from agentloop.drivers.download_manager import DownloadManager
 from agentloop.drivers.page_activity import PageActivity
 from agentloop.drivers.page_session import PageSession
 from agentloop.drivers.refusals import Refusals
@@ -40,7 +40,13 @@ class ActWatch:
     """Makes the `Effects` of one act after the other; a watch inside of a watch adds nothing."""
 
     def __init__(
-        self, *, tabs: TabSet, dialogs: DialogDesk, downloads: DownloadShelf, refusals: Refusals, limits: SettleLimits
+        self,
+        *,
+        tabs: TabSet,
+        dialogs: DialogHandler,
+        downloads: DownloadManager,
+        refusals: Refusals,
+        limits: SettleLimits,
     ) -> None:
         self._tabs = tabs
         self._dialogs = dialogs

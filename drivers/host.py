@@ -14,7 +14,7 @@ from typing import Any, Literal
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from agentloop.drivers.download_shelf import DownloadShelf
+from agentloop.drivers.download_manager import DownloadManager
 from agentloop.drivers.faults import first_line
 from agentloop.drivers.guarded import check_guarded
 from agentloop.drivers.locate import BrowserBinary, find_browser
@@ -174,8 +174,8 @@ class BrowserHost:
                 proxy={"server": proxy.url, "username": proxy.username, "password": proxy.password},
                 storage_state=None if storage_state is None else _state(storage_state),
             )
-            shelf = DownloadShelf(folder=downloads, limit=download_bytes)
-            driver = PlaywrightDriver(context, boundary=boundary, refusals=refusals, downloads=shelf, log=proxy)
+            manager = DownloadManager(folder=downloads, limit=download_bytes)
+            driver = PlaywrightDriver(context, boundary=boundary, refusals=refusals, downloads=manager, log=proxy)
             try:
                 await _opened(driver)
                 yield driver

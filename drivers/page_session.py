@@ -15,8 +15,8 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame as PlaywrightFrame
 
 from agentloop.browser.abilities import Frame, PageScript
-from agentloop.drivers.chooser_desk import ChooserDesk
 from agentloop.drivers.faults import DOCUMENT_GONE, first_line, is_closed
+from agentloop.drivers.file_chooser_handler import FileChooserHandler
 from agentloop.drivers.frame_tree import FrameRecord, FrameTree
 from agentloop.errors import DriverError, DriverTimeout, TargetError
 from agentloop.records import Json
@@ -48,7 +48,7 @@ class PageSession:
         self.number = number
         self.tab = f"t{number}"
         self.tree = FrameTree()
-        self.choosers = ChooserDesk()
+        self.choosers = FileChooserHandler()
         self.crashed = False
         self._cdp: CDPSession | None = None
         self._remote: dict[PlaywrightFrame, CDPSession] = {}

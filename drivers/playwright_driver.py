@@ -17,8 +17,8 @@ from agentloop.browser.base import Dialog, DialogAnswer, Download, MouseButton, 
 from agentloop.browser.settle import SettleLimits
 from agentloop.drivers.act_watch import ActWatch, as_tab
 from agentloop.drivers.address import checked_address
-from agentloop.drivers.dialog_desk import DialogDesk
-from agentloop.drivers.download_shelf import DownloadShelf
+from agentloop.drivers.dialog_handler import DialogHandler
+from agentloop.drivers.download_manager import DownloadManager
 from agentloop.drivers.elements import first_match
 from agentloop.drivers.evaluation import evaluate
 from agentloop.drivers.navigation import goto
@@ -62,7 +62,7 @@ class PlaywrightDriver:
         *,
         boundary: Boundary,
         refusals: Refusals,
-        downloads: DownloadShelf,
+        downloads: DownloadManager,
         log: FilteringProxy,
         limits: SettleLimits | None = None,
     ) -> None:
@@ -72,7 +72,7 @@ class PlaywrightDriver:
         self._log = log
         self._tabs = TabSet(context, on_open=self._on_open)
         self._keeper = PageKeeper(context, self._tabs)
-        self._dialogs = DialogDesk(context)
+        self._dialogs = DialogHandler(context)
         self._downloads = downloads
         self._acts = ActWatch(
             tabs=self._tabs,

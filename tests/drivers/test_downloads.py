@@ -8,7 +8,7 @@ import pytest
 
 from agentloop.browser.base import Download
 from agentloop.drivers import BrowserHost, PlaywrightDriver
-from agentloop.drivers.download_shelf import bare_name
+from agentloop.drivers.download_manager import bare_name
 from agentloop.errors import InvalidInput
 from tests.drivers.pages import Pages
 

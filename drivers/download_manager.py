@@ -18,7 +18,7 @@ from playwright.async_api import Page
 from agentloop.browser.base import Download
 from agentloop.errors import DriverTimeout, InvalidInput
 
-__all__ = ["DownloadShelf", "bare_name"]
+__all__ = ["DownloadManager", "bare_name"]
 
 _WAIT_S = 30.0
 _RUN_S = 600.0
@@ -33,7 +33,7 @@ class _Entry:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class DownloadShelf:
+class DownloadManager:
     """One session's downloads. Without `folder` they stay where the browser put them and go with its context,
     also when this process is killed.
 

@@ -11,13 +11,13 @@ from playwright.async_api import Error as PlaywrightError
 
 from agentloop.browser.base import Dialog, DialogAnswer
 
-__all__ = ["DialogDesk"]
+__all__ = ["DialogHandler"]
 
 _KEPT = 100
 _ACCEPTED = ("alert", "beforeunload")
 
 
-class DialogDesk:
+class DialogHandler:
     """The dialogs of one context. `total` counts them all; the newest 100 are kept."""
 
     def __init__(self, context: BrowserContext) -> None:

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 from playwright.async_api import FileChooser, Page
 
-__all__ = ["ChooserDesk"]
+__all__ = ["FileChooserHandler"]
 
 
-class ChooserDesk:
+class FileChooserHandler:
     """Hears every file chooser of a page.
 
     The listener is there from the start because the browser is told of it in a message of its own: one that is
