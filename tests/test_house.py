@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from statistics import median
 
@@ -66,3 +67,18 @@ def test_the_front_door_is_small() -> None:
     from agentloop import __all__ as offered
 
     assert len(offered) <= 24
+
+
+def test_the_map_names_every_room() -> None:
+    text = (ROOT / "AGENTS.md").read_text(encoding="utf-8")
+    rooms = {module.name.split(".")[1] for module in ALL if module.name not in ("agentloop", "agentloop.__main__")}
+    assert not [room for room in rooms if f"{room}.py`" not in text and f"{room}/`" not in text]
+
+
+def test_what_the_map_names_is_there() -> None:
+    text = (ROOT / "AGENTS.md").read_text(encoding="utf-8")
+    places = re.findall(r"`([\w./*-]+(?:/|\.(?:py|md|js|json)))`", text)
+    bases = ("", "agentloop", "agentloop/context", "agentloop/guard", "agentloop/sandbox", "browser", "tests")
+    folders = [ROOT / base for base in (*bases, "tests/browser")]
+    assert len(places) > 40
+    assert not [place for place in places if not any(any(folder.glob(place)) for folder in folders)]
