@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from agentloop.capabilities import BuildContext
 from agentloop.errors import PolicyDenied
 from agentloop.guard.grants import Grant
 from agentloop.packs.permission import Permission
 from agentloop.records import Json
 
-__all__ = ["need_leave", "permission_of"]
-
-
-def permission_of(context: BuildContext) -> Permission:
-    """Whom a run's packs ask."""
-    return Permission(context)
+__all__ = ["need_leave"]
 
 
 async def need_leave(permission: Permission, tool: str, *, question: str, grant: Grant, **args: Json) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput, PolicyDenied
 from agentloop.packs.base import Pack, Primitive
-from agentloop.packs.consent import need_leave, permission_of
+from agentloop.packs.consent import need_leave
 from agentloop.packs.exec.environment import base_environment, checked, telling
 from agentloop.packs.exec.programs import Program, Programs
 from agentloop.packs.exec.running import Command, Finished, run_command
@@ -66,7 +66,7 @@ def exec_capability(
         return [
             exec_pack(
                 Root(folder) if folder is not None else None,
-                permission_of(context),
+                Permission(context),
                 allow_commands=allow_commands,
                 allow_shell=allow_shell,
                 env=base_environment(environ, env or {}),

@@ -14,7 +14,7 @@ from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import FileConflict, InvalidInput
 from agentloop.guard.grants import Grant
 from agentloop.packs.base import Pack, Primitive
-from agentloop.packs.consent import need_leave, permission_of
+from agentloop.packs.consent import need_leave
 from agentloop.packs.notes import Notes
 from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission
@@ -55,7 +55,7 @@ def workspace_capability(
         folder = root if root is not None else context.workspace
         if folder is None:
             raise InvalidInput("no workspace: name the folder whose files scripts may use")
-        return [workspace_pack(Root(folder), permission_of(context), limits=limits)]
+        return [workspace_pack(Root(folder), Permission(context), limits=limits)]
 
     return Capability(name="workspace", description=_DESCRIPTION, build=build)
 
