@@ -108,7 +108,7 @@ def test_every_kind_is_read_from_each_place(home: Path, workspace: Path) -> None
         "AGENTLOOP_DB": "~/x.db",
         "AGENTLOOP_MODEL": "",
     }
-    settings = gather(home, workspace, **environ)
+    settings = gather(home, workspace, None, **environ)
     assert settings.price == Prices(prompt=0.5, completion=1.5)
     assert (settings.timeout, settings.max_cost, settings.packs) == (90.0, 0.25, ("fetch", "ai"))
     assert (settings.headed, settings.quiet, settings.slow_mo) == (True, False, 0)
@@ -220,7 +220,7 @@ def test_what_cannot_be_read_names_file_and_key(home: Path, workspace: Path, lin
 )
 def test_a_variable_that_cannot_be_read_is_named(home: Path, workspace: Path, name: str, text: str) -> None:
     with pytest.raises(InvalidInput, match=f"^AGENTLOOP_{name} .*{text}"):
-        gather(home, workspace, **{f"AGENTLOOP_{name}": text})
+        gather(home, workspace, None, **{f"AGENTLOOP_{name}": text})
 
 
 def test_a_bad_line_of_a_workspace_is_an_error_too(home: Path, workspace: Path) -> None:
