@@ -111,10 +111,6 @@ class Browser(Surroundings):
         """Clicks."""
         return await self._acting.on_target(Call(verb="click", target=target), self._hands.click)
 
-    async def click_mark(self, number: int) -> Receipt:
-        """Clicks the mark with this number."""
-        return await self.click(number)
-
     async def double_click(self, target: AnyTarget) -> Receipt:
         """Clicks twice in a row."""
         ability(self.driver, Pointer, "doubleClick")
@@ -207,10 +203,6 @@ class Browser(Surroundings):
             return await self._filling.held(aim, text, done) if isinstance(done, Typed) else done
 
         return await self._acting.on_target(call, deed, verify=None if submit else verify)
-
-    async def type_mark(self, number: int, text: str) -> Receipt:
-        """Types into the mark with this number."""
-        return await self.type(number, text)
 
     async def select(self, target: AnyTarget, labels: str | Sequence[str] = ()) -> Receipt:
         """Chooses options by label in a combobox or listbox; what has no options is clicked."""
