@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from agentloop.cli.model import scripted_path
 from agentloop.cli.render import visible
 from agentloop.errors import InvalidInput
 from agentloop.records import Status
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_SCRIPTED = "scripted:"
 _COLUMNS = ("case", "verdict", "score", "checks", "status", "steps", "tokens", "cost", "seconds")
 _STYLES = {"passed": "green", "failed": "red", "error": "yellow"}
 
@@ -128,9 +128,7 @@ async def _models(choices: _Choices, *, judged: bool) -> AsyncIterator[tuple[Mod
 
 
 def _scripted(given: str, flag: str) -> ModelFor:
-    path = Path(given.removeprefix(_SCRIPTED))
-    if not given.startswith(_SCRIPTED) or given == _SCRIPTED:
-        raise InvalidInput(f"{flag} {given!r} is not understood: give scripted:PATH, or leave it out for a real model")
+    path = Path(scripted_path(given, flag=flag, metavar="PATH"))
 
     def client(case: Case) -> Any:
         from agentloop.llm.scripted import Scripted

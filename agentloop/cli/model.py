@@ -9,7 +9,7 @@ from agentloop.errors import InvalidInput
 from agentloop.llm.base import LLM
 from agentloop.settings import Settings
 
-__all__ = ["open_model"]
+__all__ = ["open_model", "scripted_path"]
 
 _SCRIPTED = "scripted:"
 
@@ -26,10 +26,17 @@ async def open_model(settings: Settings) -> AsyncIterator[LLM]:
         yield client
 
 
+def scripted_path(given: str, *, flag: str = "--llm", metavar: str = "FILE") -> str:
+    """The path of `scripted:PATH`. Raises `InvalidInput`, naming `flag` and what it takes, for anything else."""
+    path = given.removeprefix(_SCRIPTED)
+    if path == given or not path:
+        raise InvalidInput(
+            f"{flag} {given!r} is not understood: give scripted:{metavar}, or leave it out for a real model"
+        )
+    return path
+
+
 def _scripted(llm: str) -> LLM:
     from agentloop.llm.scripted import Scripted
 
-    file = llm.removeprefix(_SCRIPTED)
-    if file == llm or not file:
-        raise InvalidInput(f"--llm {llm!r} is not understood: give scripted:FILE, or leave it out for a real model")
-    return Scripted.from_file(file)
+    return Scripted.from_file(scripted_path(llm))
