@@ -32,7 +32,7 @@ from agentloop.errors import EndTurn, ModelAuthError, StoreError
 from agentloop.guard.grants import Answer, Grant, Question
 from agentloop.llm.base import ModelReply, ModelRequest, OnChunk
 from agentloop.packs.base import Observation
-from agentloop.records import Prices, Usage
+from agentloop.records import Prices, Scope, Usage
 
 
 def js(body: str) -> str:
@@ -711,3 +711,37 @@ async def test_a_store_that_breaks_in_its_own_way_still_gives_the_run_an_end(bro
             pass
         assert handle.result is not None and handle.result.reason == "internal"
     assert [event.type for event in events].count("done") == 1
+
+
+async def test_a_run_taken_up_again_may_do_no_more_than_was_asked_for() -> None:
+    store, seen = MemoryStore(), []
+
+    async def build(context: BuildContext) -> Sequence[Pack]:
+        seen.append(context)
+        return ()
+
+    asked = RunRequest(
+        "x",
+        session="s",
+        allow=["https://a.test"],
+        enabled=["c"],
+        limits=RunLimits(iterations=3, wall_s=7),
+        scope=Scope(project_id="p"),
+        user_id="ann",
+    )
+    loop = Loop(
+        llm=Scripted([returns("1"), ANSWER]),
+        store=store,
+        capabilities=[Capability(name="c", description="", build=build)],
+    )
+    first = await loop.open(asked)
+    await first.turn()
+    again = await loop.open("s")  # this process holds both: only the newer epoch may write
+    assert (await again.run()).final_text == "done"
+    before, after = seen
+    for name in ("allow", "enabled", "scope", "user_id", "run_id", "start_url"):
+        assert getattr(before, name) == getattr(after, name), name
+    assert again.context.spending.limits == first.context.spending.limits
+    await first.close()
+    run = await store.last_run("s")
+    assert run is not None and run.status is Status.COMPLETED, "the one that lost the run wrote nothing more"

@@ -22,6 +22,7 @@ from agentloop.guard.redact import Redactor
 from agentloop.journal import Journal, OnEvent
 from agentloop.llm.base import LLM
 from agentloop.records import RunRecord, RunRequest, Session, Status
+from agentloop.run.asked import asked_again, kept_request
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
 from agentloop.run.economy import Economy
@@ -70,7 +71,7 @@ async def open_run(request: RunRequest, given: Collaborators, *, on_event: OnEve
             session_id=session.session_id,
             message=request.message,
             url=request.url and redactor.text(request.url),
-            setup=redactor.json(request.setup),
+            setup=redactor.json(kept_request(request)),
             owner=Lease.of_this_process().to_text(),
             epoch=FIRST_EPOCH,
         )
@@ -89,7 +90,7 @@ async def resume_run(session_id: str, given: Collaborators, *, on_event: OnEvent
     run = await store.last_run(session_id)
     if session is None or run is None:
         raise UnknownSession(f"no session {session_id!r} has a run to resume")
-    request = RunRequest(run.message, session=session_id, run_id=run.run_id, url=run.url)
+    request = asked_again(run)
     if run.status.terminal:
         return await _context(request, session, run, given, on_event=on_event)
     run = await store.claim_run(run.run_id, Lease.of_this_process().to_text())
