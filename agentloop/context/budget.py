@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from agentloop.context.draft import Draft, messages_left_out, scripts_left_out
+from agentloop.context.draft import Draft, earlier_left_out, messages_left_out, scripts_left_out
 from agentloop.context.tokens import Estimator, estimate_tokens, message_tokens
 from agentloop.errors import InvalidInput
 from agentloop.llm.base import Message
@@ -70,6 +70,7 @@ class ContextBudget:
         """The whole draft when it fits, else what is pinned in it, its worked pair, the summary and as many of the
         newest blocks as there is room for, in this order. Pinned blocks stay even when they are too large."""
         whole = sum(self._costs(draft)) + self._fixed(draft) + self.size(draft.examples) + self._note(draft)
+        whole += self._opening(draft)
         if whole <= self.allowance:
             return self._fitted(draft.messages(), whole, 0)
         return self._trimmed(draft)
@@ -88,16 +89,19 @@ class ContextBudget:
         marker = self.size([line]) if len(kept) < len(draft.blocks) else 0
         used = self._fixed(draft) + self._note(draft) + sum(costs[at] for at in kept)
         examples = self.size(draft.examples)
-        with_examples = used + examples + marker <= self.allowance
+        everything = frozenset(range(len(draft.blocks)))
+        with_examples = used + examples + marker + self._opening(draft, everything - kept) <= self.allowance
         used += examples if with_examples else 0
         for at in _by_worth(draft, kept):
-            if used + costs[at] + marker > self.allowance:
+            opening = self._opening(draft, everything - kept - {at})
+            if used + costs[at] + marker + opening > self.allowance:
                 if draft.blocks[at].kind == "summary":
                     continue
                 break
             kept.add(at)
             used += costs[at]
-        gone = frozenset(range(len(draft.blocks))) - kept
+        gone = everything - kept
+        used += self._opening(draft, gone)
         dropped = sum(len(draft.blocks[at].messages) for at in gone) + (0 if with_examples else len(draft.examples))
         return self._fitted(
             draft.messages(without=gone, examples=with_examples), used + (marker if gone else 0), dropped
@@ -109,6 +113,9 @@ class ContextBudget:
     def _fixed(self, draft: Draft) -> int:
         tail = [Message("user", draft.tail)] if draft.tail else []
         return self.size([Message("system", draft.system), *tail])
+
+    def _opening(self, draft: Draft, without: Container[int] = ()) -> int:
+        return self.size([earlier_left_out()]) if draft.begins_with_reply(without) else 0
 
     def _note(self, draft: Draft) -> int:
         hiding = sum(block.hides for block in draft.blocks)

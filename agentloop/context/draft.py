@@ -10,7 +10,7 @@ from agentloop.context.feedback import say
 from agentloop.context.history import Entry, EntryKind
 from agentloop.llm.base import Image, Message, Role, Text
 
-__all__ = ["Block", "Draft", "draft", "messages_left_out", "scripts_left_out"]
+__all__ = ["Block", "Draft", "draft", "earlier_left_out", "messages_left_out", "scripts_left_out"]
 
 _FENCE_LINE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
@@ -41,11 +41,16 @@ class Draft:
         """User and assistant in turn. Blocks whose positions are in `without` are left out, and one line counts
         the messages missing."""
         told = list(self._told(without))
-        if told and told[0].role == "assistant":
-            told.insert(0, Message("user", say("earlier_left_out")))
+        if self.begins_with_reply(without):
+            told.insert(0, earlier_left_out())
         if self.tail:
             told.append(Message("user", self.tail))
         return [Message("system", self.system), *_alternating([*(self.examples if examples else ()), *told])]
+
+    def begins_with_reply(self, without: Container[int] = ()) -> bool:
+        """True when the first block sent is the model's own words: a line stands before it then."""
+        first = next(self._told(without), None)
+        return first is not None and first.role == "assistant"
 
     def _told(self, without: Container[int]) -> Iterator[Message]:
         gone = [at for at in range(len(self.blocks)) if at in without]
@@ -59,6 +64,11 @@ class Draft:
             # before all of them on every call, and a server's prefix cache would lose the whole history.
             if hiding and at == hiding[-1]:
                 yield scripts_left_out(len(hiding))
+
+
+def earlier_left_out() -> Message:
+    """What stands before a history that begins with the model's own words."""
+    return Message("user", say("earlier_left_out"))
 
 
 def messages_left_out(count: int) -> Message:
