@@ -18,8 +18,9 @@ from agentloop import Loop, LoopSettings, MemoryStore, RunRequest
 from agentloop.context.budget import ContextBudget
 from agentloop.context.compaction import SummarizingCompactor, compact_prompt, merge_prompt
 from agentloop.context.profile import Profile
-from agentloop.context.tokens import Estimator, estimate_tokens, message_tokens, quarter_bytes
+from agentloop.context.tokens import Estimator, estimate_tokens, message_tokens
 from agentloop.llm.base import ModelReply, ModelRequest, OnChunk
+from agentloop.llm.scripted import rough_tokens
 from agentloop.records import RunRecord, Session, Status, Step, StepType
 
 __all__ = ["BYTES", "CLAIMS", "SEED", "Measured", "Summariser", "kept", "measure", "transcript"]
@@ -173,7 +174,7 @@ async def _main() -> int:
     print(f"{BYTES / 1000:.0f} KB in {len(transcript())} messages, seed {SEED}")
     print("estimator        window  calls = portions + merges   largest/allowance  facts missing  second run")
     wrong = 0
-    for name, estimate in (("word pieces", estimate_tokens), ("bytes / 4", quarter_bytes)):
+    for name, estimate in (("word pieces", estimate_tokens), ("bytes / 4", rough_tokens)):
         for window in (131_072, 32_768, 8_192, 4_096):
             got = await measure(window, estimate=estimate)
             wrong += not kept(got)

@@ -16,7 +16,8 @@ from agentloop.context.feedback import say
 from agentloop.context.history import LOOK_BACK, Entry
 from agentloop.context.profile import Profile
 from agentloop.context.prompt import Prompt
-from agentloop.context.tokens import estimate_tokens, message_tokens, quarter_bytes
+from agentloop.context.tokens import estimate_tokens, message_tokens
+from agentloop.llm.scripted import rough_tokens
 from agentloop.llm import OpenAI
 from agentloop.llm.base import LLM, Message, ModelReply, ModelRequest
 from agentloop.records import Prices, RunRecord, Session, Step, StepType, Usage
@@ -324,7 +325,7 @@ async def test_the_reserve_is_sent_and_the_estimator_is_the_given_one() -> None:
 
     def estimate(text: str) -> int:
         counted.append(text)
-        return quarter_bytes(text)
+        return rough_tokens(text)
 
     llm = Scripted([logs("1"), logs("2"), ANSWER])
     await play(MemoryStore(), llm, context_budget=ContextBudget(8192, reserve=1500, estimate=estimate))

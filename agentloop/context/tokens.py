@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from agentloop.llm.base import Image, Message
 
-__all__ = ["IMAGE_TOKENS", "MESSAGE_TOKENS", "Estimator", "estimate_tokens", "message_tokens", "quarter_bytes"]
+__all__ = ["IMAGE_TOKENS", "MESSAGE_TOKENS", "Estimator", "estimate_tokens", "message_tokens"]
 
 Estimator: TypeAlias = Callable[[str], int]
 """Tokens of a text, 0 for "". Should not grow much when a text is cut in two and both are counted."""
@@ -34,11 +34,6 @@ def estimate_tokens(text: str) -> int:
     compounds (0.76), base64 (0.70) and emoji.
     """
     return max(1, len(_TOKEN.findall(text))) if text else 0
-
-
-def quarter_bytes(text: str) -> int:
-    """A quarter of the UTF-8 bytes, rounded up: the usual rule of thumb, right for English prose."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // 4)
 
 
 def message_tokens(message: Message, estimate: Estimator) -> int:

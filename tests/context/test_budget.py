@@ -5,16 +5,17 @@ from itertools import pairwise
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentloop.context.budget import ContextBudget, Fitted
 from agentloop.context.draft import Draft, draft
 from agentloop.context.feedback import say
 from agentloop.context.history import Entry, EntryKind
-from agentloop.context.tokens import MESSAGE_TOKENS, estimate_tokens, message_tokens, quarter_bytes
+from agentloop.context.tokens import MESSAGE_TOKENS, estimate_tokens, message_tokens
 from agentloop.errors import InvalidInput
 from agentloop.llm.base import Message
+from agentloop.llm.scripted import rough_tokens
 
 EXAMPLES = (Message("user", "worked task"), Message("assistant", "worked script"))
 
@@ -32,14 +33,14 @@ def drafted(entries: list[Entry], *, keep: int = 100, tail: str = "PAGE NOW") ->
 
 
 def fitted(entries: list[Entry], window: int, *, keep: int = 100, tail: str = "PAGE NOW") -> Fitted:
-    return ContextBudget(window, estimate=quarter_bytes).fit(drafted(entries, keep=keep, tail=tail))
+    return ContextBudget(window, estimate=rough_tokens).fit(drafted(entries, keep=keep, tail=tail))
 
 
 def all_text(messages: list[Message]) -> str:
     return "\n".join(message.text for message in messages)
 
 
-def size(messages: list[Message], estimate: Callable[[str], int] = quarter_bytes) -> int:
+def size(messages: list[Message], estimate: Callable[[str], int] = rough_tokens) -> int:
     return sum(message_tokens(message, estimate) for message in messages)
 
 
@@ -85,11 +86,11 @@ def test_what_fits_is_sent_as_it_is() -> None:
 
 def test_what_fits_only_without_the_line_about_what_is_missing_is_not_trimmed() -> None:
     entries = run(6)
-    budget = ContextBudget(100_000, reserve=1, estimate=quarter_bytes)
+    budget = ContextBudget(100_000, reserve=1, estimate=rough_tokens)
     needed = budget.fit(drafted(entries)).estimated_tokens
-    tight = ContextBudget(needed + 1, reserve=1, estimate=quarter_bytes).fit(drafted(entries))
+    tight = ContextBudget(needed + 1, reserve=1, estimate=rough_tokens).fit(drafted(entries))
     assert (tight.dropped, tight.estimated_tokens, tight.allowance) == (0, needed, needed)
-    assert ContextBudget(needed, reserve=1, estimate=quarter_bytes).fit(drafted(entries)).dropped > 0
+    assert ContextBudget(needed, reserve=1, estimate=rough_tokens).fit(drafted(entries)).dropped > 0
 
 
 def test_the_oldest_turns_go_first_and_a_line_says_how_many() -> None:
@@ -131,8 +132,8 @@ def test_the_newest_script_stays_when_its_feedback_was_followed_by_other_feedbac
 def test_the_worked_pair_stays_before_older_turns_and_goes_before_what_must_stay() -> None:
     assert "worked script" in all_text(fitted(run(50), 600).messages)
     one = run(1)
-    needed = ContextBudget(5000, estimate=quarter_bytes).fit(drafted(one)).estimated_tokens
-    without = ContextBudget(needed, reserve=1, estimate=quarter_bytes).fit(drafted(one))
+    needed = ContextBudget(5000, estimate=rough_tokens).fit(drafted(one)).estimated_tokens
+    without = ContextBudget(needed, reserve=1, estimate=rough_tokens).fit(drafted(one))
     assert "worked" not in all_text(without.messages)
     assert (without.dropped, without.over) == (2, False)
 
@@ -186,11 +187,12 @@ HISTORY = st.lists(
 
 
 @given(HISTORY, st.integers(2, 3000), st.integers(1, 4), st.sampled_from(["", "PAGE NOW"]))
+@example([Entry("script", "", "r0"), Entry("script", "", "r1")], 669, 3, "")
 def test_whatever_came_before_the_request_fits_and_the_rules_hold(
     before: list[Entry], window: int, keep: int, tail: str
 ) -> None:
     entries = [*before, Entry("user", "THE REQUEST", "r1"), *run(3)[1:]]
-    for estimate in (quarter_bytes, estimate_tokens):
+    for estimate in (rough_tokens, estimate_tokens):
         budget = ContextBudget(window, estimate=estimate)
         trimmed = budget.fit(drafted(entries, keep=keep, tail=tail))
         roles = [message.role for message in trimmed.messages]

@@ -9,10 +9,10 @@ import pytest
 from agentloop.context.budget import ContextBudget
 from agentloop.context.compaction import Compaction, SummarizingCompactor, compact_prompt, merge_prompt
 from agentloop.context.history import Entry
-from agentloop.context.tokens import Estimator, estimate_tokens, message_tokens, quarter_bytes
+from agentloop.context.tokens import Estimator, estimate_tokens, message_tokens
 from agentloop.errors import InvalidInput, ModelError
 from agentloop.llm.base import ModelReply, ModelRequest
-from agentloop.llm.scripted import Scripted, ScriptedReply
+from agentloop.llm.scripted import Scripted, ScriptedReply, rough_tokens
 
 
 def turns(number: int, *, chars: int = 0) -> list[Entry]:
@@ -142,7 +142,7 @@ def test_the_prompts_are_files_and_say_how_long() -> None:
 # Long transcripts -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimate", [quarter_bytes, estimate_tokens, len])
+@pytest.mark.parametrize("estimate", [rough_tokens, estimate_tokens, len])
 @pytest.mark.parametrize("window", [2048, 4096])
 async def test_no_call_is_larger_than_its_allowance_and_no_fact_is_left_out(
     window: int, estimate: Callable[[str], int]

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentloop.context.tokens import IMAGE_TOKENS, MESSAGE_TOKENS, estimate_tokens, message_tokens, quarter_bytes
+from agentloop.context.tokens import IMAGE_TOKENS, MESSAGE_TOKENS, estimate_tokens, message_tokens
 from agentloop.llm.base import Image, Message, Text
+from agentloop.llm.scripted import rough_tokens
 
 LISTING = "\n".join(
     f'- [{n}] link "Lamp {n}" · {n + 90} EUR · [{n + 1}] button "Add to cart"' for n in range(10, 40, 2)
@@ -15,7 +16,7 @@ PROSE = "The harbour was quiet that morning, and the keeper went down to look af
 
 def test_listings_count_for_more_than_a_quarter_of_their_bytes_and_prose_does_not() -> None:
     assert 2.0 <= len(LISTING) / estimate_tokens(LISTING) <= 2.6
-    assert estimate_tokens(LISTING) > 1.4 * quarter_bytes(LISTING)
+    assert estimate_tokens(LISTING) > 1.4 * rough_tokens(LISTING)
     assert 4.0 <= len(PROSE) / estimate_tokens(PROSE) <= 5.8
 
 
@@ -34,7 +35,7 @@ def test_other_scripts_data_and_code_are_near_the_true_count(text: str, count: i
 
 
 def test_a_quarter_of_the_bytes_is_rounded_up() -> None:
-    assert [quarter_bytes(text) for text in ("", "a", "abcd", "abcde", "éé", "\ud800")] == [0, 1, 1, 2, 1, 1]
+    assert [rough_tokens(text) for text in ("", "a", "abcd", "abcde", "éé", "\ud800")] == [0, 1, 1, 2, 1, 1]
 
 
 @given(st.text(), st.text())
@@ -50,7 +51,7 @@ def test_long_runs_of_anything_are_counted_in_linear_time() -> None:
 
 
 def test_a_message_counts_its_frame_and_its_pictures() -> None:
-    assert message_tokens(Message("user", ""), quarter_bytes) == MESSAGE_TOKENS
+    assert message_tokens(Message("user", ""), rough_tokens) == MESSAGE_TOKENS
     picture = Message("user", (Text("abcd"), Image(b"x" * 50_000)))
-    assert message_tokens(picture, quarter_bytes) == MESSAGE_TOKENS + 1 + IMAGE_TOKENS
+    assert message_tokens(picture, rough_tokens) == MESSAGE_TOKENS + 1 + IMAGE_TOKENS
     assert message_tokens(picture, len) == MESSAGE_TOKENS + 4 + IMAGE_TOKENS

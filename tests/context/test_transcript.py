@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentloop.context.history import Entry, EntryKind
-from agentloop.context.tokens import Estimator, estimate_tokens, quarter_bytes
+from agentloop.context.tokens import Estimator, estimate_tokens
 from agentloop.context.transcript import Piece, cut, framed, noted, packed, parts_of, pieces_of, shortened
+from agentloop.llm.scripted import rough_tokens
 
-ESTIMATORS: list[Estimator] = [quarter_bytes, estimate_tokens, len]
+ESTIMATORS: list[Estimator] = [rough_tokens, estimate_tokens, len]
 
 
 def test_every_kind_has_its_label() -> None:
