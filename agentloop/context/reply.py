@@ -17,12 +17,11 @@ from agentloop.llm.base import FinishReason
 
 __all__ = ["Answer", "Empty", "Reply", "Script", "StreamFilter", "Truncated", "parse_reply"]
 
-_FENCE = re.compile(r"(?P<before>.*?)(?P<ticks>`{3,})[ \t]*(?P<info>[^`]*)")
 _MARKERS = " \t>-*+.)0123456789"
 _WORD = re.compile(r"[\w.+#-]+")
 _STATEMENT = re.compile(r"[;(]|=>")
-_UNFENCED = re.compile(r"(?:export\s+(?:default\s+)?)?(?:async\s+)?function\s*\*?\s*run\s*\(")
-_DEFINES_RUN = re.compile(r"\bfunction\s*\*?\s*run\s*\(|\brun\s*=(?!=)")
+_UNFENCED = re.compile(r"(?:export\s+(?:default\s+)?)?(?:async\s+)?function\s*(?:\*\s*)?run\s*\(")
+_DEFINES_RUN = re.compile(r"\bfunction\s*(?:\*\s*)?run\s*\(|\brun\s*=(?!=)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,41 +87,54 @@ class StreamFilter:
     """
 
     def __init__(self) -> None:
-        self._text = ""
-        self._line_start = 0
+        self._lines: list[str] = []
+        self._rest: list[str] = []
         self._state = "open"
-        self._blanks = ""
+        self._blanks: list[str] = []
         self._emitted = False
 
     def feed(self, chunk: str) -> list[str]:
         """Takes the next piece; returns the answer text that is certain now (0 or 1 pieces)."""
         if self._state == "answer":
             return self._flow(chunk)
-        self._text += chunk
-        while self._state == "open" and (end := self._text.find("\n", self._line_start)) >= 0:
-            self._judge(self._text[self._line_start : end])
-            self._line_start = end + 1
-        return self._flow(self._text[self._line_start :]) if self._state == "answer" else []
+        self._rest.append(chunk)
+        if self._state == "open" and "\n" in chunk:
+            self._judge_lines("".join(self._rest))
+        return self._flow("".join(self._rest)) if self._state == "answer" else []
 
     def finish(self, finish_reason: FinishReason = "stop") -> list[str]:
         """The answer text that was held back; nothing for a script or a cut reply."""
         if self._state == "answer":
             return []
-        reply = parse_reply(self._text, finish_reason)
+        reply = parse_reply(self._text(), finish_reason)
         return [reply.text] if isinstance(reply, Answer) and reply.text else []
+
+    def _text(self) -> str:
+        return "\n".join([*self._lines, "".join(self._rest)])
+
+    def _judge_lines(self, text: str) -> None:
+        start, self._rest = 0, []
+        while self._state == "open" and (end := text.find("\n", start)) >= 0:
+            self._lines.append(text[start:end])
+            self._judge(text[start:end])
+            start = end + 1
+        self._rest = [text[start:]]
 
     def _judge(self, line: str) -> None:
         if _opening(line) is not None:
             self._state = "held"
         elif line.strip() == "DONE":
-            self._state = "held" if _UNFENCED.match(self._text.lstrip()) else "answer"
+            self._state = "held" if _UNFENCED.match(self._text().lstrip()) else "answer"
 
     def _flow(self, chunk: str) -> list[str]:
-        text = self._blanks + chunk
+        if not chunk or chunk.isspace():
+            self._blanks.append(chunk)
+            return []
+        text = "".join([*self._blanks, chunk])
         if not self._emitted:
             text = text.lstrip()
         whole = text.rstrip()
-        self._blanks = text[len(whole) :]
+        self._blanks = [text[len(whole) :]]
         self._emitted = self._emitted or bool(whole)
         return [whole] if whole else []
 
@@ -223,16 +235,18 @@ def _lines(content: str, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _opening(line: str) -> _Opening | None:
-    match = _FENCE.fullmatch(line.rstrip("\r"))
-    if match is None or "```" in match["before"]:
+    before, fence, rest = line.partition("```")
+    info = rest.lstrip("`")
+    ticks = len(fence) + len(rest) - len(info)
+    info = info.strip()
+    if not fence or "`" in info:
         return None
-    info = match["info"].strip()
     word, _, rest = info.partition(" ")
     is_script = word.lower() in ("js", "javascript")
-    if match["before"].strip(_MARKERS) and not is_script and not _WORD.fullmatch(info):
+    if before.strip(_MARKERS) and not is_script and not _WORD.fullmatch(info):
         return None
     code = rest + "\n" if is_script and _STATEMENT.search(rest) else ""
-    return _Opening(ticks=len(match["ticks"]), is_script=is_script, code=code)
+    return _Opening(ticks=ticks, is_script=is_script, code=code)
 
 
 def _words() -> Mapping[str, str]:

@@ -182,6 +182,28 @@ def test_the_stream_gives_exactly_the_answer(content: str, size: int) -> None:
     assert all(pieces)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "`" * 1_000_000 + "a`",
+        "```" + " " * 1_000_000 + "`",
+        "``` a`" * 300_000,
+        "function" + " " * 1_000_000 + "walk",
+        "```js\nfunction" + " " * 1_000_000 + "walk\n```",
+        "x" * 3_000_000,
+        "DONE\nx" + " " * 3_000_000 + "y",
+        "x\n" * 200_000,
+    ],
+)
+def test_a_huge_reply_is_read_in_a_moment_whatever_is_in_it(content: str) -> None:
+    """Where the work grew with the square of the length, this test would not come to an end."""
+    reply = parse_reply(content)
+    for size in (24, len(content)):
+        stream = StreamFilter()
+        pieces = [each for at in range(0, len(content), size) for each in stream.feed(content[at : at + size])]
+        assert "".join([*pieces, *stream.finish()]) == (reply.text if isinstance(reply, Answer) else "")
+
+
 def test_after_done_text_flows_at_once() -> None:
     stream = StreamFilter()
     assert stream.feed("DONE \nIt ") == ["It"]
