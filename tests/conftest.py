@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 pytest.register_assert_rewrite("agentloop.testing")
 
@@ -39,6 +40,9 @@ def refuse_the_open_network(event: str, args: Sequence[Any]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A busy machine is no counterexample: the time of a test is bounded, not that of one example.
+    settings.register_profile("agentloop", deadline=None)
+    settings.load_profile("agentloop")
     config.addinivalue_line("markers", "soak: long (kill tests, races, leaks); only with `make soak`")
     for name in list(os.environ):
         if name.startswith(FOREIGN) and name not in KEPT_SETTINGS:
