@@ -6,22 +6,19 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 
 from agentloop.errors import InvalidInput
+from agentloop.packs.resources import headed
 
 __all__ = ["fill", "sections"]
 
-_HEADING = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
 @cache
 def sections(file: str) -> Mapping[str, str]:
     """The texts of `context/prompts/<file>` by the names of their `##` headings, blank lines around them removed."""
-    text = files("agentloop.context").joinpath("prompts", file).read_text(encoding="utf-8")
-    _, *parts = _HEADING.split(text)
-    return MappingProxyType({name: body.strip("\n") for name, body in zip(parts[::2], parts[1::2], strict=True)})
+    return headed(files("agentloop.context").joinpath("prompts", file).read_text(encoding="utf-8"))
 
 
 def fill(text: str, /, **values: object) -> str:

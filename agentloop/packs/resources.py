@@ -9,7 +9,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["help_texts", "text", "words"]
+__all__ = ["headed", "help_texts", "text", "words"]
 
 _HEADING: Final = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
 _DECLARED: Final = re.compile(
@@ -28,7 +28,12 @@ def text(name: str) -> str:
 @cache
 def words(name: str) -> Mapping[str, str]:
     """The texts of an `.md` file in this folder by the names of their `##` headings."""
-    _, *parts = _HEADING.split(text(name))
+    return headed(text(name))
+
+
+def headed(markdown: str) -> Mapping[str, str]:
+    """The texts by the names of their `##` headings, blank lines around them removed."""
+    _, *parts = _HEADING.split(markdown)
     return MappingProxyType({name: body.strip("\n") for name, body in zip(parts[::2], parts[1::2], strict=True)})
 
 
