@@ -35,5 +35,5 @@ async def check_guarded(browser: Browser) -> None:
     if not any(decision.host == nonce for decision in seen):
         raise DriverError(
             "This browser does not send its requests through our proxy, so nothing would hold its pages back. "
-            "Start it on this machine without a proxy policy of its own, or give --dangerously-unguarded."
+            "Start it on this machine without a proxy policy of its own, or pass dangerously_unguarded=True."
         )
