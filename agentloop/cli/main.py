@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -43,17 +44,37 @@ failed, 5 out of budget or time, 6 refused, 7 browser lost, 8 model error,
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit code, never raises for what a user or the world did."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     name, rest = route(words)
     if name == "help":
-        print(_HELP.format(commands="\n".join(f"  {name:<16} {line}" for name, line in COMMANDS.items())))
-        return 0
+        return _help()
     # Help is what people wait for: it is printed before anything is loaded.
     from agentloop.cli.calling import call
 
     return call(name, rest)
+
+
+def _help() -> int:
+    try:
+        print(_HELP.format(commands="\n".join(f"  {name:<16} {line}" for name, line in COMMANDS.items())), flush=True)
+    except OSError:  # nobody reads it, or there is no room where it goes: nothing else was to be done
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    return 0
+
+
+def _open_missing_streams() -> None:
+    """Streams that the caller closed lead nowhere; else the next file that is opened would be taken for them."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
 
 
 def route(words: Sequence[str]) -> tuple[str, list[str]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import TypeAlias
 
+from agentloop.cli.calling import discard_output, fatal
 from agentloop.cli.desk import Desk, open_desk
 from agentloop.cli.options import TaskOptions
 from agentloop.cli.render import View
@@ -59,14 +59,15 @@ async def run_in(desk: Desk, session_id: str, open_run: OpenRun) -> int:
 
 
 def _guarded(view: View, stop: _Stop) -> OnEvent:
-    """The view's ear. When nobody reads standard output any more, the run has no purpose left."""
+    """The view's ear. When standard output goes nowhere any more, the run has no purpose left."""
 
     def on_event(event: RunEvent) -> None:
         try:
             view.event(event)
-        except BrokenPipeError:
-            # Python would complain once more when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            discard_output()
+            if not isinstance(error, BrokenPipeError):
+                fatal(f"standard output cannot be written: {error.strerror}", json=False)
             stop.now("api")
 
     return on_event

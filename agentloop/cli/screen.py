@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TextIO
 
 from agentloop.cli.ndjson import JsonView
@@ -21,7 +21,8 @@ class PlainScreen:
 
     def line(self, text: str, style: str = "") -> None:
         """A line."""
-        print(text, file=self._stream, flush=True)
+        with suppress(OSError):  # what cannot be told on the way must not end the run
+            print(text, file=self._stream, flush=True)
 
     def progress(self, text: str) -> None:
         """Shows nothing: it would stay."""

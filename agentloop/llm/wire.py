@@ -19,6 +19,7 @@ __all__ = ["ReplyReader", "endpoint_error", "request_body"]
 _LOG = logging.getLogger(__name__)
 
 _REASONS: Mapping[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "content_filter"}
+_MOST_CHARS = 1 << 24
 _OVERFLOW_CODES = ("context_length_exceeded", "exceed_context_size_error")
 _OVERFLOW_WORDS = ("context length", "context size", "context window")
 
@@ -45,6 +46,7 @@ class ReplyReader:
         self.closed = False
         self.finish_reason: FinishReason | None = None
         self._pieces: list[str] = []
+        self._size = 0
         self._usage = Usage()
 
     def frame(self, payload: str) -> str:
@@ -90,6 +92,9 @@ class ReplyReader:
         if not isinstance(text, str) or not text:
             return ""
         self._pieces.append(text)
+        self._size += len(text)
+        if self._size > _MOST_CHARS:
+            raise ModelError(f"the model's reply is longer than {_MOST_CHARS:,} characters")
         return text
 
     def _read_usage(self, usage: Any) -> None:

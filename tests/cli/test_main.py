@@ -173,3 +173,45 @@ def test_help_costs_at_most_eight_empty_pythons(repository: Path) -> None:
 
     pairs = [(seconds("-m", "agentloop", "--help"), seconds("-c", "pass")) for _ in range(5)]
     assert median(ours / empty for ours, empty in pairs) <= 8
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device without room here")
+@pytest.mark.parametrize("words", [["--help"], ["version"], ["run", "--help"], ["run", "x"], ["run", "x", "--json"]])
+def test_output_that_cannot_be_written_is_one_line(
+    words: list[str], repository: Path, replies: Callable[..., str], tmp_path: Path
+) -> None:
+    options = ["--llm", replies("hello"), "--db", str(tmp_path / "s.db")] if "x" in words else []
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "agentloop", *words, *options],
+            cwd=repository,
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert words == ["--help"] or "No space left" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the streams")
+@pytest.mark.parametrize(
+    ("closed", "out"),
+    [(">&-", ""), ("2>&-", "hello\n"), ("<&-", "hello\n"), ("<&- >&- 2>&-", ""), ("2>/dev/full", "hello\n")],
+)
+def test_closed_streams_are_no_trouble(
+    closed: str, out: str, repository: Path, replies: Callable[..., str], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "agentloop", "run", "x", "--llm", replies("hello"), "--db", str(tmp_path / "s.db")]
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *command],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, out), done.stderr
+    assert "Traceback" not in done.stderr

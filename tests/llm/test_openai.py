@@ -138,6 +138,13 @@ def test_a_frame_that_nothing_can_read_is_skipped(payload: str) -> None:
     assert str(endpoint_error(None, payload)).startswith("the model's server failed")
 
 
+def test_a_stream_without_end_is_no_reply() -> None:
+    reader, frame = ReplyReader(), json.dumps({"choices": [{"delta": {"content": "x" * 1_000_000}}]})
+    with pytest.raises(ModelError, match="longer than 16,777,216 characters"):
+        for _ in range(17):
+            reader.frame(frame)
+
+
 @pytest.mark.parametrize("code", ["²", "9" * 5000, 10**30, -1, True, [], "rate"])
 def test_an_odd_error_code_is_no_status(code: object) -> None:
     assert endpoint_error(None, json.dumps({"error": {"message": "m", "code": str(code)}})).status is None
