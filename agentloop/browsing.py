@@ -40,8 +40,8 @@ class BrowseOptions:
     may call besides the browser.
 
     A `store` of the caller's is not closed; without one, nothing is kept. `session` goes on with that session:
-    its history, carry (unless `fresh`), and browser state. `enabled` and `setup` are the request's; see
-    `build.loop_settings` for the two windows.
+    its history, carry (unless `fresh`), and browser state. Files for pages are taken from `workspace`.
+    `enabled` and `setup` are the request's; see `build.loop_settings` for the two windows.
     """
 
     url: str | None = None
@@ -67,6 +67,7 @@ class BrowseOptions:
     context_window: int | None = None
     history_window: int | None = None
     setup: Mapping[str, Json] = field(default_factory=dict)
+    workspace: str | None = None
 
 
 @asynccontextmanager
@@ -138,6 +139,7 @@ def _loop(
             limits=options.limits,
             context_window=options.context_window,
             history_window=options.history_window,
+            workspace=options.workspace,
         ),
         on_ask=on_ask,
         artifacts=options.artifacts,

@@ -84,13 +84,15 @@ def loop_settings(
     limits: RunLimits | None = None,
     context_window: int | None = None,
     history_window: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
 ) -> LoopSettings:
     """The settings for a prompt that ships.
 
     `context_window`, in tokens as the model is served, brings a budget for each call, a compactor and a history window
     that fit it (`Profile`); a `history_window` of one's own wins over that. Raises `InvalidInput`.
     """
-    settings = LoopSettings(limits=limits or RunLimits(), prompt=Prompt.named(prompt))
+    folder = None if workspace is None else os.fspath(workspace)
+    settings = LoopSettings(limits=limits or RunLimits(), prompt=Prompt.named(prompt), workspace=folder)
     if context_window is not None:
         profile = Profile.for_window(context_window)
         settings = profile.apply(replace(settings, compactor=SummarizingCompactor()))

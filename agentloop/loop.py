@@ -16,7 +16,6 @@ from agentloop.capabilities import Capability
 from agentloop.context import feedback
 from agentloop.context.budget import ContextBudget
 from agentloop.context.compaction import Compactor
-from agentloop.context.history import HISTORY_WINDOW
 from agentloop.context.reply import Answer, Empty, Script, Truncated, parse_reply
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import EndRun
@@ -223,7 +222,7 @@ class Loop:
         policy: Policy | None = None,
         model: str | None = None,
         limits: RunLimits | None = None,
-        history_window: int = HISTORY_WINDOW,
+        history_window: int | None = None,
         compactor: Compactor | None = None,
         context_budget: ContextBudget | None = None,
         settings: LoopSettings | None = None,
@@ -236,8 +235,8 @@ class Loop:
     ) -> None:
         if capabilities and sandbox_builder is not None:
             raise TypeError("give Loop either capabilities or a sandbox_builder, not both")
-        if settings is not None and (limits or compactor or context_budget):
-            raise TypeError("settings carries limits, compactor and context_budget of its own: leave them out")
+        if settings is not None and (limits or history_window or compactor or context_budget):
+            raise TypeError("settings carries limits, windows and compactor of its own: leave them out")
         self.store = store
         self.builder: SandboxBuilder = sandbox_builder or CapabilityBuilder(capabilities)
         self.model = model

@@ -111,6 +111,10 @@ class Browser(Surroundings):
         """Clicks."""
         return await self._acting.on_target(Call(verb="click", target=target), self._hands.click)
 
+    async def click_mark(self, number: int) -> Receipt:
+        """`click` of a number, as scripts may write it: `clickMark(3)`."""
+        return await self.click(number)
+
     async def double_click(self, target: AnyTarget) -> Receipt:
         """Clicks twice in a row."""
         ability(self.driver, Pointer, "doubleClick")
@@ -203,6 +207,10 @@ class Browser(Surroundings):
             return await self._filling.held(aim, text, done) if isinstance(done, Typed) else done
 
         return await self._acting.on_target(call, deed, verify=None if submit else verify)
+
+    async def type_mark(self, number: int, text: str) -> Receipt:
+        """`type` into a number, as scripts may write it: `typeMark(1, "Ann")`."""
+        return await self.type(number, text)
 
     async def select(self, target: AnyTarget, labels: str | Sequence[str] = ()) -> Receipt:
         """Chooses options by label in a combobox or listbox; what has no options is clicked."""

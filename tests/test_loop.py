@@ -132,6 +132,14 @@ async def test_prose_is_sent_back_where_only_scripts_count() -> None:
     assert "function run(args)" in sent(llm)
 
 
+async def test_bare_statements_run_with_a_line_of_reproach() -> None:
+    settings = LoopSettings(prompt=Prompt(system="{functions}", prose_answers=False))
+    result, _, llm = await play([js("log(6 * 7)"), returns("1"), ANSWER], settings=settings)
+    assert result.status is Status.COMPLETED
+    assert "42" in sent(llm, 1) and "inside function run(args)" in sent(llm, 1)
+    assert sent(llm, 2).count("inside function run(args)") == 1
+
+
 async def test_nothing_of_a_script_runs_after_answer() -> None:
     calls: list[str] = []
 

@@ -17,9 +17,9 @@ from agentloop.context.history import LOOK_BACK, Entry
 from agentloop.context.profile import Profile
 from agentloop.context.prompt import Prompt
 from agentloop.context.tokens import estimate_tokens, message_tokens
-from agentloop.llm.scripted import rough_tokens
 from agentloop.llm import OpenAI
 from agentloop.llm.base import LLM, Message, ModelReply, ModelRequest
+from agentloop.llm.scripted import rough_tokens
 from agentloop.records import Prices, RunRecord, Session, Step, StepType, Usage
 from agentloop.run.conversation import Conversation
 from agentloop.testing.llm_server import Received, llm_server

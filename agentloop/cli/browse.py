@@ -95,5 +95,6 @@ def _browse_options(desk: Desk, session: Session, run_id: str) -> BrowseOptions:
         enabled=settings.enable,
         context_window=settings.context_window,
         history_window=settings.history_window,
+        workspace=str(chosen.cwd),
         setup=setup_of("browse", chosen),
     )

@@ -63,7 +63,10 @@ async def _open(desk: Desk, session: Session, on_event: OnEvent, message: str | 
         ],
         model=settings.model or session.model or None,
         settings=loop_settings(
-            limits=settings.limits, context_window=settings.context_window, history_window=settings.history_window
+            limits=settings.limits,
+            context_window=settings.context_window,
+            history_window=settings.history_window,
+            workspace=desk.options.cwd,
         ),
         on_ask=desk.approvals,
     )

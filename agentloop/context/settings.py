@@ -24,7 +24,8 @@ class LoopSettings:
     """Limits of each run, what of the history is replayed, and the words of the prompt.
 
     `history_window` counts the steps of earlier runs that a run reads, from the newest summary on; with a `compactor`
-    all steps behind that summary are read. `context_budget` None sends what there is.
+    all steps behind that summary are read. `context_budget` None sends what there is. `workspace` is the folder that
+    files for pages are taken from.
     """
 
     limits: RunLimits = RunLimits()
@@ -32,19 +33,20 @@ class LoopSettings:
     prompt: Prompt = field(default_factory=_run_prompt)
     compactor: Compactor | None = None
     context_budget: ContextBudget | None = None
+    workspace: str | None = None
 
     @classmethod
     def of(
         cls,
         limits: RunLimits | None,
-        history_window: int,
+        history_window: int | None,
         compactor: Compactor | None,
         context_budget: ContextBudget | None,
     ) -> Self:
         """From a loop's own arguments."""
         return cls(
             limits=limits or RunLimits(),
-            history_window=history_window,
+            history_window=HISTORY_WINDOW if history_window is None else history_window,
             compactor=compactor,
             context_budget=context_budget,
         )

@@ -177,6 +177,7 @@ async def _context(
             ask=questions.ask,
             http=GuardedClient(run_boundary(start_url=request.url, narrow=request.allow)),
             emit=journal.emit,
+            workspace=given.settings.workspace,
             artifacts=given.artifacts,
             clock=clock,
             allow=request.allow,

@@ -54,7 +54,7 @@ async def execute(
     text = feedback.result_text(
         outcome,
         receipts=receipts,
-        notes=[*script.notes, *_feedback_of(ended)],
+        notes=[*script.notes, *_reproach(script, prompt), *_feedback_of(ended)],
         carried=carried,
         log_chars=prompt.log_chars,
     )
@@ -112,6 +112,11 @@ def _redacted(outcome: Outcome, redactor: Redactor) -> Outcome:
         error=None if error is None else replace(error, message=redactor.text(error.message)),
         warnings=tuple(map(redactor.text, outcome.warnings)),
     )
+
+
+def _reproach(script: Script, prompt: Prompt) -> list[str]:
+    # Where a reply may also be prose, a script that only calls answer() at its top is a good one.
+    return [feedback.say("bare")] if script.bare and not prompt.prose_answers else []
 
 
 def _feedback_of(ended: EndRun | EndTurn | None) -> list[str]:

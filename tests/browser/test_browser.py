@@ -57,6 +57,15 @@ async def test_a_click_is_trusted_and_told(browser: Browser, pages: PageServer) 
     assert browser.take_receipts()[0].startswith('click("Try", 3) -> ')
 
 
+async def test_numbers_have_verbs_of_their_own(browser: Browser, pages: PageServer) -> None:
+    await show(browser, pages, "<label>Name <input></label><button onclick='this.textContent=\"Sent\"'>Send</button>")
+    await browser.mark()
+    await browser.type_mark(1, "Ann")
+    assert await browser.value("input") == "Ann"
+    await browser.click_mark(2)
+    assert await browser.text("button") == "Sent"
+
+
 async def test_what_a_page_announces_elsewhere_is_told(browser: Browser, pages: PageServer) -> None:
     page = """<!doctype html><title>Shop</title><main><form><button type=button>Add</button></form></main>
     <p>words</p><div id=toast role=status hidden></div>
