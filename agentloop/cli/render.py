@@ -14,6 +14,7 @@ from agentloop.report.verdict import describe
 __all__ = ["HumanView", "QuietView", "Screen", "TurnLines", "View", "summary_line", "visible"]
 
 _ACT_CHARS = 120
+_TROUBLE_CHARS = 500
 _ACTS = 8
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029")
 
@@ -78,12 +79,14 @@ class TurnLines:
             case "execute_js_result":
                 return self._turn(event), "red" if event.args.get("error") else ""
             case "warning":
-                return f"[warning] {_clipped(event.content)}", "yellow"
+                return f"[warning] {_clipped(event.content, _TROUBLE_CHARS)}", "yellow"
             case "error":
-                return f"[error] {_clipped(event.content)}", "red"
+                return f"[error] {_clipped(event.content, _TROUBLE_CHARS)}", "red"
             case "compacted":
                 return f"· the history was summed up{_shrunk(event)}", "dim"
-            case "budget_trimmed" | "resumed" | "check":
+            case "check":
+                return _check(event)
+            case "budget_trimmed" | "resumed":
                 return f"· {event.type.replace('_', ' ')}: {_clipped(event.content)}", "dim"
             case "ask_result":
                 return f"? {_clipped(event.content)} {_answered(event)}", "bold"
@@ -102,7 +105,7 @@ class TurnLines:
         acts, more = self._acts[:_ACTS], len(self._acts) - _ACTS
         if more > 0:
             acts = [*acts, f"{more} more"]
-        done = " · ".join(acts) or f"script of {self._code_lines} lines"
+        done = " · ".join(acts) or f"script of {self._code_lines} {'line' if self._code_lines == 1 else 'lines'}"
         error = f" ! {visible(str(event.args['error']))}" if event.args.get("error") else ""
         return f"{event.turn:>3}  {done}{error}  ({self._tokens})"
 
@@ -176,6 +179,13 @@ def summary_line(result: RunResult) -> str:
     return " · ".join(parts)
 
 
+def _check(event: RunEvent) -> tuple[str, str]:
+    check = _clipped(event.content)
+    if event.args.get("passed"):
+        return f"· check passed: {check}", "dim"
+    return f"· check failed: {check}: {_clipped(str(event.args.get('seen', '')))}", "red"
+
+
 def _shrunk(event: RunEvent) -> str:
     before, after = event.args.get("messages_before"), event.args.get("messages_after")
     return f": {before} messages are now {after}" if before is not None and after is not None else ""
@@ -188,9 +198,9 @@ def _answered(event: RunEvent) -> str:
     return _clipped(str(answer))
 
 
-def _clipped(text: str) -> str:
+def _clipped(text: str, limit: int = _ACT_CHARS) -> str:
     line = visible(" ".join(text.split()))
-    return line if len(line) <= _ACT_CHARS else line[: _ACT_CHARS - 1] + "…"
+    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _shown(character: str) -> str:

@@ -84,7 +84,7 @@ def test_the_acts_of_one_turn_do_not_show_in_the_next() -> None:
         if turn == 1:
             lines.feed(event("act", "click(1) -> ok"))
         last = lines.feed(event("execute_js_result", turn=turn))
-    assert last == ("  2  script of 1 lines  (0+0 tokens)", "")
+    assert last == ("  2  script of 1 line  (0+0 tokens)", "")
 
 
 def test_a_script_that_threw_says_so_and_many_acts_are_counted() -> None:
@@ -97,10 +97,23 @@ def test_a_script_that_threw_says_so_and_many_acts_are_counted() -> None:
     assert "click(7) -> ok · 3 more ! TargetError" in line[0] and line[1] == "red"
 
 
-@pytest.mark.parametrize("type", ["warning", "error", "budget_trimmed", "ask_result", "check", "resumed"])
+@pytest.mark.parametrize("type", ["budget_trimmed", "ask_result", "resumed"])
 def test_what_is_worth_knowing_besides_is_a_line(type: EventType) -> None:
     line = TurnLines().feed(event(type, "x" * 500))
     assert line is not None and "xxx" in line[0] and len(line[0]) < 160
+
+
+@pytest.mark.parametrize("type", ["warning", "error"])
+def test_trouble_is_told_at_length_but_not_without_end(type: EventType) -> None:
+    line = TurnLines().feed(event(type, "x" * 5000))
+    assert line is not None and 400 < len(line[0]) < 600
+
+
+def test_a_check_says_whether_it_passed_and_else_what_was_seen() -> None:
+    passed = event("check", "text=Hi", args={"check": "text=Hi", "passed": True, "seen": "it is on the page"})
+    assert TurnLines().feed(passed) == ("· check passed: text=Hi", "dim")
+    failed = event("check", "text=Hi", args={"check": "text=Hi", "passed": False, "seen": "it is not on the page"})
+    assert TurnLines().feed(failed) == ("· check failed: text=Hi: it is not on the page", "red")
 
 
 def test_a_summary_is_told_in_figures() -> None:
@@ -130,7 +143,7 @@ def test_the_human_view_ends_with_answer_summary_and_pictures() -> None:
     view.result(RunResult(**{**vars(RESULT), "artifacts": "/tmp/pictures"}))
     assert answers == ["12 euros"]
     assert [line for line, _ in screen.lines] == [
-        "  1  script of 1 lines  (10+5 tokens)",
+        "  1  script of 1 line  (10+5 tokens)",
         "completed · 7 steps · 12,345+678 tokens · 14.2 s",
         "pictures: /tmp/pictures",
     ]
