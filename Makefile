@@ -59,7 +59,7 @@ lint: venv  ## ruff and mypy
 	$(BIN)/mypy
 
 bench: venv browser  ## The figures, as ratios
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for name in $(notdir $(basename $(wildcard benchmarks/*.py))); do echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done
 
 clean:  ## Removes all that make has made
 	rm -rf $(VENV) $(LEGACY) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,6 +1,6 @@
 """What spans cost a turn: nothing without a provider, and how much with OpenTelemetry's in-memory exporter.
 
-    python benchmarks/tracing.py
+    python -m benchmarks.tracing
 
 A turn opens three spans and counts its tokens. Its cost is compared with a whole turn of a scripted model in a real
 sandbox with the memory store.
