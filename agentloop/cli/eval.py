@@ -49,13 +49,17 @@ _STYLES = {"passed": "green", "failed": "red", "error": "yellow"}
     show_default=True,
     help="Chromium's own sandbox; auto is on, and off for root.",
 )
-@click.option("--results", type=click.Path(dir_okay=False, path_type=Path), help="Where results are kept.  [evals.db]")
+@click.option(
+    "--results",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where results are kept.  [evals.db in the data directory]",
+)
 @click.option("--ephemeral", is_flag=True, help="Keep no results.")
 @click.option("--quiet", is_flag=True, help="Nothing on standard error but fatal errors.")
 def command(suite: Path, **given: Any) -> int:
     """Run the cases of SUITE, a YAML file, and judge what came of them.
 
-    Exit code 0 when every case passed, 4 when one failed, 1 when of one nothing could be told.
+    Exit code 0 when every case passed, 4 when one failed, 1 when nothing could be told of one.
     """
     run = asyncio.run(_evaluate(suite, _Choices(**given)))
     if given["as_json"]:
@@ -216,7 +220,9 @@ def _reasons(result: CaseResult) -> list[str]:
     if result.passed:
         return []
     lines = [result.error] if result.error else []
-    lines += [f"{check['check']} is not so: {check.get('seen', '')}" for check in result.checks if not check["passed"]]
+    lines += [
+        f"check failed: {check['check']}: {check.get('seen', '')}" for check in result.checks if not check["passed"]
+    ]
     lines += [_shortfall(score) for score in result.scores if score.score is not None and not score.passed]
     return lines or [f"the run ended as {result.status}{f': {result.reason}' if result.reason else ''}"]
 

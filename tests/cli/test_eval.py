@@ -78,7 +78,7 @@ def test_why_a_case_failed(agentloop: Run, files: Callable[..., list[str]]) -> N
     words = files(sum="```javascript\nanswer(6)\n```", judge="Score: 3\nRationale: \x1b[2Jdull")
     done = agentloop(*words, "--ephemeral")
     assert done.returncode == 4
-    assert "sum: answer=5 is not so: 6" in done.stdout
+    assert "sum: check failed: answer=5: 6" in done.stdout
     assert "story: 3 of 10, 7 wanted for 'It is short': \\x1b[2Jdull" in done.stdout
 
 
