@@ -113,7 +113,8 @@ async def _browser(settings: Settings) -> Finding:
         async with BrowserHost.launch(browser_sandbox=settings.browser_sandbox, cdp_url=settings.cdp) as host:
             if host.binary is None:
                 return Finding(verdict="ok", topic="browser", text=f"one that runs already, version {host.version}")
-            sandboxed = "its sandbox on" if host.sandboxed else "its sandbox off"
+            off = "as --browser-sandbox says" if settings.browser_sandbox == "off" else "as by default for root"
+            sandboxed = "its sandbox on" if host.sandboxed else f"its sandbox off, {off}"
             text = f"{host.binary.path}, version {host.version}, {sandboxed}"
             return Finding(verdict="ok" if host.sandboxed else "warn", topic="browser", text=text)
     except AgentLoopError as error:
