@@ -1,5 +1,5 @@
 //# always
-/** The browser. A target is a mark's name and number, written as two arguments, click("Save", 9), or a number, a CSS selector, {x, y}; a lone string is the exact name of one mark, else a CSS selector. An act returns what it caused and throws when it cannot be done. */
+/** The browser. A target is a mark's name and number, written as two arguments, browser.click("Save", 9), or a number, a CSS selector, {x, y}; a lone string is the exact name of one mark, else a CSS selector. An act returns what it caused and throws when it cannot be done. */
 declare namespace browser {
   type Target = string | number | { x: number; y: number };
   type Receipt = { changed: boolean; url?: string; title?: string; opened?: string[]; downloads?: string[]; appeared?: string; note?: string; value?: string };
