@@ -9,6 +9,8 @@
 The driver must reach loopback: the pages are served there. What needs an ability that it lacks is
 skipped and names the ability; `javascript = False` skips what needs `eval` to run scripts, and
 `cancellable = False` is for a driver whose calls go on after they were cancelled.
+
+It needs pytest and pytest-asyncio, with `asyncio_mode = auto`: `pytest -o asyncio_mode=auto`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@
             await store.aclose()
 
 Each test makes its session and run before it writes to them, so that foreign keys work.
+It needs pytest and pytest-asyncio, with `asyncio_mode = auto`: `pytest -o asyncio_mode=auto`.
 """
 
 from __future__ import annotations
