@@ -62,5 +62,5 @@ bench: venv browser  ## The figures, as ratios
 	@set -e; for name in $(notdir $(basename $(wildcard benchmarks/*.py))); do echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done
 
 clean:  ## Removes all that make has made
-	rm -rf $(VENV) $(LEGACY) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(LEGACY) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage runs/demo
 	find agentloop browser drivers tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,6 +26,8 @@ async def main() -> int:
     """Serves the shop, runs the command a user would type, and says where its pictures are."""
     model = [] if {"OPENAI_API_KEY", "OPENAI_BASE_URL"} & os.environ.keys() else ["--llm", f"scripted:{REPLIES}"]
     artifacts = ROOT / "runs" / "demo"
+    for old in artifacts.glob("turn-*"):  # of a demo before this one
+        old.unlink()
     async with serve_site() as site:
         arguments = ["browse", TASK, "--url", f"{site.url}/shop/", "--artifacts", str(artifacts), *model]
         print(f"$ agentloop {shlex.join(arguments)}\n", flush=True)
