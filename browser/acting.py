@@ -15,7 +15,7 @@ from agentloop.browser.page import address, title
 from agentloop.browser.receipts import MASK, appeared, receipt_line, turn_lines, written
 from agentloop.browser.targets import Found, Wanted, find, mismatch, plain_target, read_target, unknown_number
 from agentloop.browser.watching import watching
-from agentloop.errors import DriverError, DriverTimeout, InvalidInput, TargetError
+from agentloop.errors import BrowserLost, DriverError, DriverTimeout, InvalidInput, TargetError
 from agentloop.records import Json
 
 __all__ = ["ACT_S", "Acting", "Call", "Deed", "Done", "Verify"]
@@ -229,8 +229,16 @@ class Acting:
     async def _receipt(self, effects: Effects, *, note: str, value: str | None) -> Receipt:
         seen = effects.url or effects.document or effects.opened or effects.dialogs or effects.downloads
         changed = bool(seen or effects.mutations or effects.requests or effects.refused or value is not None)
-        heading = await title(self._driver) if effects.document else ""
+        heading = await self._heading() if effects.document else ""
         return Receipt(call="", changed=changed, effects=effects, title=heading, note=note, value=value)
+
+    async def _heading(self) -> str:
+        try:
+            return await title(self._driver)
+        except BrowserLost:
+            raise
+        except DriverError:
+            return ""  # the page has moved on, or hides it: what the act did is told all the same
 
     async def _looked_after(
         self, receipt: Receipt, aim: Aim, near: str, done: Done, *, typed: Sequence[str]

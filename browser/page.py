@@ -40,7 +40,9 @@ async def address(driver: Driver) -> str:
 
 
 async def title(driver: Driver) -> str:
-    """The title of the active page."""
+    """The title of the active page; the page has no say in it where the driver has a world of our own."""
+    if isinstance(driver, Frames):
+        return str(await evaluate(driver, "title", None))
     return str(await driver.eval("document.title"))
 
 

@@ -6,10 +6,10 @@ import asyncio
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
@@ -29,6 +29,7 @@ from agentloop.guard.network.proxy import FilteringProxy, RefusingProxy
 __all__ = ["BrowserHost", "BrowserSandbox", "LaunchOptions", "one_session"]
 
 BrowserSandbox = Literal["auto", "on", "off"]
+T = TypeVar("T")
 
 _OPEN_S = 30.0
 _CLOSE_S = 5.0
@@ -186,7 +187,7 @@ class BrowserHost:
         browser = await self.browser()
         try:
             async with asyncio.timeout(_OPEN_S):
-                return await browser.new_context(**options)
+                return await _whole(browser.new_context(**options), _let_go)
         except TimeoutError:
             raise DriverTimeout(f"a browser context was not opened within {_OPEN_S:g} s") from None
         except PlaywrightError as error:
@@ -197,8 +198,8 @@ class BrowserHost:
         try:
             async with asyncio.timeout(_OPEN_S):
                 if options.cdp_url is not None:
-                    return await self._connect(options.cdp_url)
-                return await self._launch()
+                    return await _whole(self._connect(options.cdp_url), _let_go)
+                return await _whole(self._launch(), _let_go)
         except TimeoutError:
             raise DriverTimeout(f"the browser did not start within {_OPEN_S:g} s") from None
         except PlaywrightError as error:
@@ -257,14 +258,35 @@ async def one_session(
 
 
 async def _started(stack: AsyncExitStack) -> Playwright:
-    manager = async_playwright()
     try:
         async with asyncio.timeout(_OPEN_S):
-            playwright = await manager.start()
+            playwright = await _whole(async_playwright().start(), _stopped)
     except TimeoutError:
         raise DriverTimeout(f"Playwright did not start within {_OPEN_S:g} s") from None
     stack.push_async_callback(_stopped, playwright)
     return playwright
+
+
+async def _whole(opening: Coroutine[Any, Any, T], undo: Callable[[T], Awaitable[None]]) -> T:
+    """What `opening` opens. Cancelled half-way, it is let through and undone: else nobody could close what it left."""
+    task = asyncio.create_task(opening)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task], timeout=_CLOSE_S)
+        if not task.done():
+            task.cancel()
+        elif not task.cancelled() and task.exception() is None:
+            await undo(task.result())
+        raise
+
+
+async def _let_go(opened: Browser | BrowserContext) -> None:
+    try:
+        async with asyncio.timeout(_CLOSE_S):
+            await opened.close()
+    except (TimeoutError, PlaywrightError):
+        pass  # it goes with what holds it
 
 
 async def _stopped(playwright: Playwright) -> None:

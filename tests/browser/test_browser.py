@@ -49,6 +49,30 @@ async def test_going_places(browser: Browser, pages: PageServer) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "trick",
+    [
+        "<script>Object.defineProperty(document, 'title', {get() { throw new Error('no'); }})</script>",
+        "<script>Object.defineProperty(document, 'title', {get() { return 'Order placed'; }})</script>",
+        "<script>for (const key of ['title', 'URL']) {"
+        " Object.defineProperty(Document.prototype, key, {get() { throw new Error('no'); }}); }</script>",
+        "<img name=title>",
+        "<form name=title></form>",
+    ],
+)
+async def test_a_page_has_no_say_in_its_title(browser: Browser, pages: PageServer, trick: str) -> None:
+    await show(browser, pages, f"<!doctype html><title>Shop</title>{trick}<p>Socks")
+    assert await browser.title() == "Shop"
+    assert (await browser.reload()).title == "Shop"
+
+
+async def test_an_act_is_told_on_a_page_that_moves_on_at_once(browser: Browser, pages: PageServer) -> None:
+    moving = "<!doctype html><title>Moving</title><script>setTimeout(() => location.reload(), 20)</script><p>Socks"
+    pages.put(moving, "/moving")
+    await show(browser, pages, SHOP)
+    assert (await browser.goto("/moving")).effects.document
+
+
 async def test_a_click_is_trusted_and_told(browser: Browser, pages: PageServer) -> None:
     await show(browser, pages, SHOP)
     receipt = await browser.click("Try")

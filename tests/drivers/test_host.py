@@ -152,6 +152,35 @@ async def test_a_launch_of_its_own_closes_all(pages: Pages) -> None:
         await driver.navigate(pages.url("<p>x"))
 
 
+def children(*words: bytes) -> set[int]:
+    """The processes of this one that have these words on their command lines."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == os.getpid() and all(word in (folder / "cmdline").read_bytes() for word in words):
+                found.add(int(folder.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are counted in /proc")
+@pytest.mark.parametrize("delay", [0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8])
+async def test_a_launch_cancelled_at_any_moment_leaves_no_process(delay: float) -> None:
+    async def launch() -> None:
+        async with BrowserHost.launch() as host, host.driver():
+            await asyncio.sleep(60)
+
+    before = children(b"run-driver")
+    task = asyncio.create_task(launch())
+    await asyncio.sleep(delay)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert children(b"run-driver") <= before
+
+
 async def test_a_closed_host_opens_nothing() -> None:
     async with BrowserHost.launch() as host:
         pass
