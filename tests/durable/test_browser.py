@@ -6,6 +6,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
+
 from agentloop.stores import SQLiteStore
 from agentloop.testing.site import serve_site
 from tests.durable.browser_program import SESSION
@@ -29,6 +31,19 @@ async def heard(process: asyncio.subprocess.Process, word: bytes) -> bool:
 
 
 async def test_a_killed_browser_run_is_still_signed_in(tmp_path: Path) -> None:
+    await kill_and_resume(tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+async def test_ten_killed_browser_runs_are_still_signed_in(tmp_path: Path) -> None:
+    for n in range(10):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        await kill_and_resume(folder)
+
+
+async def kill_and_resume(tmp_path: Path) -> None:
     async with serve_site() as site:
         shop = f"{site.url}/shop/"
         process = await start(tmp_path, shop, "begin")
