@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 
 __all__ = ["COMMANDS", "main", "route"]
@@ -52,9 +55,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name == "help":
         return _help()
     # Help is what people wait for: it is printed before anything is loaded.
-    from agentloop.cli.calling import call
+    with _interrupts_end_at_once():
+        from agentloop.cli.calling import call
 
     return call(name, rest)
+
+
+@contextmanager
+def _interrupts_end_at_once() -> Iterator[None]:
+    """While nothing but modules is loaded, Ctrl-C ends the process without a word: nothing has begun."""
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def _help() -> int:

@@ -19,6 +19,8 @@ def chosen(prefix: str, found: Sequence[str]) -> str:
 
     Raises `UnknownSession` when there is none, `InvalidInput` when there are several.
     """
+    if not prefix:
+        raise InvalidInput("An empty id means no session, though every id begins with it; give one of the ids.")
     if prefix in found:
         return prefix
     if not found:

@@ -63,8 +63,11 @@ class CatalogContract:
         for none in ("3", one + "0", one[1:], "_", "%", "*"):
             with pytest.raises(UnknownSession):
                 await store.find_session(none)
-        with pytest.raises(InvalidInput, match=one):
+        with pytest.raises(InvalidInput, match="empty id"):
             await store.find_session("")
+        await store.create_session(Session(session_id="1" + new_id()[1:]))
+        with pytest.raises(InvalidInput, match=one):
+            await store.find_session("1")
 
     async def test_a_deleted_session_leaves_nothing(self, store: Store) -> None:
         gone, stays = [await _full_run(store) for _ in range(2)]
