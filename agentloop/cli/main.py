@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name, rest = route(words)
     if name == "help":
         return _help()
+    if meant := _mistyped(words):
+        return _ask_back(words, meant)
     # Help is what people wait for: it is printed before anything is loaded.
     with _interrupts_end_at_once():
         from agentloop.cli.calling import call
@@ -93,6 +95,27 @@ def _open_missing_streams() -> None:
                 os.dup2(opened, number)
                 os.close(opened)
             setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
+
+
+def _mistyped(words: Sequence[str]) -> str:
+    """The command that the first word nearly is; a model asked about a typing error costs money."""
+    first = words[0] if words else ""
+    if first in COMMANDS or first.startswith("-") or not first.isascii() or " " in first:
+        return ""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(first, COMMANDS, n=1, cutoff=0.8)), "")
+
+
+def _ask_back(words: Sequence[str], meant: str) -> int:
+    from agentloop.cli.render import visible
+    from agentloop.report.verdict import EXIT_SETUP
+
+    word = visible(words[0])
+    sys.stderr.write(
+        f"agentloop: no command is called {word}; did you mean {meant}? As a task: agentloop run {word} …\n"
+    )
+    return EXIT_SETUP
 
 
 def route(words: Sequence[str]) -> tuple[str, list[str]]:

@@ -43,6 +43,12 @@ def test_what_names_no_command_is_a_task_for_run(words: list[str], routed: tuple
     assert route(words) == routed
 
 
+@pytest.mark.parametrize(("word", "meant"), [("brows", "browse"), ("session", "sessions"), ("docter", "doctor")])
+def test_a_mistyped_command_is_asked_back(word: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word, "the", "shop"]) == 3
+    assert f"did you mean {meant}?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [["-h"], ["--help"], ["help"]])
 def test_help_names_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 0
