@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from dataclasses import asdict
 
 from agentloop.artifacts.base import Artifacts
@@ -15,6 +16,8 @@ from agentloop.errors import DriverError
 from agentloop.packs.base import Observation
 
 __all__ = ["Watcher"]
+
+_LOG = logging.getLogger(__name__)
 
 _OBSERVE_S = 4.8
 _PICTURE_S = 0.5
@@ -52,7 +55,7 @@ class Watcher:
         return Observation(text=f"{look.text}\nCHANGED since your last script: {changed}" if changed else look.text)
 
     async def _keep(self, listing: Listing, until: float) -> None:
-        """Saves the picture with its marks; a page that cannot be pictured costs the turn nothing."""
+        """Saves the picture with its marks; a page that cannot be pictured, or a full disk, costs the turn nothing."""
         if self._artifacts is None:
             return
         name = f"turn-{self._turn:03d}"
@@ -61,8 +64,12 @@ class Watcher:
                 picture = await self._browser.picture(listing.marks)
         except (DriverError, TimeoutError):
             return
-        await self._artifacts.write(f"{name}.png", picture)
-        await self._artifacts.write(f"{name}.marks.json", _listing_json(listing))
+        try:
+            await self._artifacts.write(f"{name}.png", picture)
+            await self._artifacts.write(f"{name}.marks.json", _listing_json(listing))
+        except Exception as error:  # the border: a shelf may be foreign code, and the model must see the page
+            _LOG.warning("pictures are kept no longer: %s", str(error) or type(error).__name__)
+            self._artifacts = None
 
 
 def _listing_json(listing: Listing) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agentloop.artifacts.folder import FolderArtifacts
 from agentloop.browser import Browser, browser_capability, browser_pack
 from agentloop.browser.base import Driver
 from agentloop.capabilities import BuildContext
@@ -433,6 +434,17 @@ async def test_each_look_leaves_a_marked_picture(driver: PlaywrightDriver, form:
     assert list(shelf.files) == ["turn-001.png", "turn-001.marks.json", "turn-002.png", "turn-002.marks.json"]
     assert shelf.files["turn-001.png"].startswith(b"\x89PNG")
     assert [mark["name"] for mark in json.loads(shelf.files["turn-002.marks.json"])["marks"]][:2] == ["Name", "Count"]
+
+
+async def test_pictures_that_cannot_be_kept_do_not_hide_the_page(
+    driver: PlaywrightDriver, form: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    async with pack_of(driver, BuildContext(start_url=form, artifacts=FolderArtifacts(tmp_path / "taken"))) as pack:
+        for _ in range(2):
+            assert '[1] textbox "Name"' in await page_of(pack)
+    assert [record.message for record in caplog.records if "pictures are kept no longer" in record.message][1:] == []
+    assert "taken" in caplog.text
 
 
 async def test_missing_arguments_are_named_before_anything_is_asked(driver: PlaywrightDriver) -> None:
