@@ -12,9 +12,11 @@ OUT = "<div id=o></div>"
 DONE = "o.textContent='done'"
 
 
-async def act(driver: PlaywrightDriver, pages: Pages, html: str) -> Effects:
-    """Opens a page and clicks on its #b with the pointer."""
+async def act(driver: PlaywrightDriver, pages: Pages, html: str, *, ready: str = "#b") -> Effects:
+    """Opens a page, waits until `ready` is there and drawn, and clicks on its #b with the pointer."""
     await driver.navigate(pages.url(html))
+    await driver.wait_ready(ready)
+    await driver.eval("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(1))))")
     x, y = await driver.eval("(r => [r.x + 4, r.y + 4])(b.getBoundingClientRect())")
     async with driver.watch() as watched:
         await driver.pointer_click(x, y)
@@ -150,7 +152,8 @@ async def test_change_inside_a_frame_counts(driver: PlaywrightDriver, pages: Pag
     inner = pages.path("<button onclick=\"this.outerHTML='<p>gone'\" style='position:fixed;inset:0'>x</button>")
     for host in ("127.0.0.1", "localhost"):
         origin = pages.origin.replace("127.0.0.1", host)
-        effects = await act(driver, pages, f"<iframe id=b src={origin}{inner} style='border:0'></iframe>")
+        frame = f"<iframe id=b onload='this.dataset.loaded=1' src={origin}{inner} style='border:0'></iframe>"
+        effects = await act(driver, pages, frame, ready="#b[data-loaded]")
         assert effects.mutations > 0, host
 
 
