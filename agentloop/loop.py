@@ -28,7 +28,6 @@ from agentloop.llm.base import LLM, Message, ModelReply
 from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, TurnOutcome, Usage
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
-from agentloop.run.economy import Economy
 from agentloop.run.ending import end_of, expected, finish, result_of
 from agentloop.run.keeping import save_turn
 from agentloop.run.model_call import ask
@@ -36,6 +35,7 @@ from agentloop.run.opening import Collaborators, begin, open_run, resume_run, st
 from agentloop.run.present import present
 from agentloop.run.script import execute
 from agentloop.run.streaming import streamed
+from agentloop.run.window import ContextWindow
 from agentloop.sandbox.base import Outcome
 from agentloop.sandbox.builder import CapabilityBuilder, SandboxBuilder
 from agentloop.stores.base import Store
@@ -67,7 +67,7 @@ class RunHandle:
             window=loop.settings.steps_replayed,
             request=context.request.message,
         )
-        self._economy = Economy(context, loop.settings, model=loop.model or "")
+        self._window = ContextWindow(context, loop.settings, model=loop.model or "")
         self._empties = 0
         self._cancelled: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.system_prompt = ""
@@ -127,7 +127,7 @@ class RunHandle:
     async def _begin(self) -> None:
         context = self._context
         if not context.resumed:
-            await begin(context, self._said, self._economy)
+            await begin(context, self._said, self._window)
         self.system_prompt = await start(context, self._loop.builder, self._loop.settings.prompt)
         if context.answered is not None:
             raise EndRun(Status.COMPLETED, data=context.answered)
@@ -137,14 +137,14 @@ class RunHandle:
             self._context,
             await self._messages(),
             model=self._loop.model or "",
-            max_tokens=self._economy.max_tokens,
+            max_tokens=self._window.max_tokens,
             streams=self._loop.settings.prompt.prose_answers,
         )
 
     async def _messages(self) -> list[Message]:
         tail = await present(self._context)
         prompt = self._loop.settings.prompt
-        return await self._economy.fit(self._said.draft(prompt, system=self.system_prompt, tail=tail))
+        return await self._window.fit(self._said.draft(prompt, system=self.system_prompt, tail=tail))
 
     # A script ---------------------------------------------------------------------------------------
 

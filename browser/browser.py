@@ -13,7 +13,7 @@ from agentloop.browser.acting import Acting, Call, Done
 from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.filling import Filling, Typed
-from agentloop.browser.hands import Hands, ability
+from agentloop.browser.input import Input, ability
 from agentloop.browser.keys import chord
 from agentloop.browser.listing import Aim, select_marks
 from agentloop.browser.look import Look
@@ -65,8 +65,8 @@ class Browser(Surroundings):
         self.folder = os.path.realpath(folder or os.curdir)
         self.marks = Marks(driver)
         self._acting = Acting(driver, self.marks, observers, prefix=prefix, hints=hints)
-        self._hands = Hands(driver, self.marks)
-        self._filling = Filling(self.marks, self._hands, self._acting)
+        self._input = Input(driver, self.marks)
+        self._filling = Filling(self.marks, self._input, self._acting)
 
     def take_receipts(self) -> tuple[str, ...]:
         """What was done since the last call, a line an act, bounded; empties the list."""
@@ -109,7 +109,7 @@ class Browser(Surroundings):
 
     async def click(self, target: AnyTarget) -> Receipt:
         """Clicks."""
-        return await self._acting.on_target(Call(verb="click", target=target), self._hands.click)
+        return await self._acting.on_target(Call(verb="click", target=target), self._input.click)
 
     async def click_mark(self, number: int) -> Receipt:
         """`click` of a number, as scripts may write it: `clickMark(3)`."""
@@ -119,13 +119,13 @@ class Browser(Surroundings):
         """Clicks twice in a row."""
         ability(self.driver, Pointer, "doubleClick")
         call = Call(verb="doubleClick", target=target)
-        return await self._acting.on_target(call, lambda aim: self._hands.click(aim, count=2))
+        return await self._acting.on_target(call, lambda aim: self._input.click(aim, count=2))
 
     async def right_click(self, target: AnyTarget) -> Receipt:
         """Clicks with the right button."""
         ability(self.driver, Pointer, "rightClick")
         call = Call(verb="rightClick", target=target)
-        return await self._acting.on_target(call, lambda aim: self._hands.click(aim, button="right"))
+        return await self._acting.on_target(call, lambda aim: self._input.click(aim, button="right"))
 
     async def hover(self, target: AnyTarget) -> Receipt:
         """Moves the mouse there and leaves it."""
@@ -154,11 +154,11 @@ class Browser(Surroundings):
         if not isinstance(keys, str) or (chord(keys) is None and (target is not None or await self._named(keys))):
             return await self._press_of_mark(keys, target)
         if target is None:
-            return await self._acting.on_page(Call(verb="press", values=(keys,)), lambda: self._hands.press(keys))
+            return await self._acting.on_page(Call(verb="press", values=(keys,)), lambda: self._input.press(keys))
 
         async def deed(aim: Aim) -> None:
-            await self._hands.focus(aim)
-            await self._hands.press(keys)
+            await self._input.focus(aim)
+            await self._input.press(keys)
 
         return await self._acting.on_target(Call(verb="press", before=(keys,), target=target), deed)
 
@@ -167,7 +167,7 @@ class Browser(Surroundings):
         note = "press is for keys: this was a click"
 
         async def deed(aim: Aim) -> Done:
-            await self._hands.click(aim)
+            await self._input.click(aim)
             return Done(note=note)
 
         return await self._acting.on_target(Call(verb="click", target=target), deed)
@@ -187,7 +187,7 @@ class Browser(Surroundings):
         return await self._acting.on_page(Call(verb="scroll", values=(dx, dy) if dx else (dy,)), deed)
 
     async def _scroll_at(self, aim: Aim, dx: float, dy: float) -> Done:
-        return _scrolled(await self._hands.wheel(aim, dx, dy))
+        return _scrolled(await self._input.wheel(aim, dx, dy))
 
     # Filling in
 
@@ -235,7 +235,7 @@ class Browser(Surroundings):
 
         async def deed(aim: Aim) -> Done:
             async with files.choose_files(self.file_paths(chosen)):
-                await self._hands.click(aim)
+                await self._input.click(aim)
             return Done(changed=True)
 
         call = Call(verb="upload", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,), puts=chosen)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from agentloop.browser.acting import Acting, Done
 from agentloop.browser.base import Mark
-from agentloop.browser.hands import Hands
+from agentloop.browser.input import Input
 from agentloop.browser.listing import Aim, ElementState
 from agentloop.browser.marks import Marks
 from agentloop.browser.targets import bearers, describe, nearest_field
@@ -35,9 +35,9 @@ class Typed(Done):
 class Filling:
     """The deeds behind `type`, `select` and `check`."""
 
-    def __init__(self, marks: Marks, hands: Hands, acting: Acting) -> None:
+    def __init__(self, marks: Marks, input: Input, acting: Acting) -> None:
         self._marks = marks
-        self._hands = hands
+        self._input = input
         self._acting = acting
 
     async def type(self, aim: Aim, text: str, *, submit: bool) -> Typed:
@@ -50,11 +50,11 @@ class Filling:
             await self._marks.fill(aim, text)
         else:
             self._require_field(aim, state)
-            await self._hands.replace(aim, text, editor=state.contenteditable)
+            await self._input.replace(aim, text, editor=state.contenteditable)
         done = Typed(changed=True, secret=state.type == "password", old=state.value or "")
         if submit:
             done = await self.held(aim, text, done)
-            await self._hands.press("Enter")
+            await self._input.press("Enter")
         return done
 
     async def held(self, aim: Aim, text: str, done: Typed) -> Typed:
@@ -91,7 +91,7 @@ class Filling:
             await self._marks.select(aim, labels)
             return Done(changed=True)
         if state.role in _CLICKED and not (labels and state.role == "button"):
-            await self._hands.click(aim)
+            await self._input.click(aim)
             return Done(verb="click", values=(), note="select is for lists: this was a click")
         if not labels:
             raise TargetError("which option? give its label after the target", reason="unfit")
@@ -104,10 +104,10 @@ class Filling:
     async def _choose(self, aim: Aim, label: str, *, editable: bool) -> None:
         option = self._option(await self._acting.list(), label)
         if option is None:
-            await self._hands.click(aim)
+            await self._input.click(aim)
             option = await self._awaited(label, seconds=_OPTION_WAIT_S / 2)
         if option is None and editable:
-            await self._hands.replace(aim, label)
+            await self._input.replace(aim, label)
             option = await self._awaited(label, seconds=_OPTION_WAIT_S)
         await self._click_option(option, label)
 
@@ -116,7 +116,7 @@ class Filling:
             names = [mark.name for mark in self._acting.listed if mark.role in _OPTION_ROLES]
             raise TargetError(f"it was opened, and has no option {label!r}: it has {_listed(names)}", reason="unfit")
         try:
-            await self._hands.click(await self._marks.aim(option))
+            await self._input.click(await self._marks.aim(option))
         except TargetError as error:
             if error.reason != "gone" or tries <= 1:
                 raise
@@ -150,7 +150,7 @@ class Filling:
             return Done(changed=False, note=f"it was {word} already")
         if state.role == "radio" and not on:
             raise TargetError("a radio goes off when another one is chosen: click that one", reason="unfit")
-        await self._hands.click(aim)
+        await self._input.click(aim)
         return Done(changed=True)
 
     async def checked(self, aim: Aim, done: Done, *, on: bool) -> Done:

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias, TypeVar
 from agentloop.browser.base import Act, ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.browser import LOOK_CHARS, Browser
 from agentloop.browser.declarations import abilities_of, declared, help_texts, taught, taught_verbs, verbs
-from agentloop.browser.face import VERBS, Prepared, as_json
 from agentloop.browser.forms import Arguments
 from agentloop.browser.keeping import Kept, keep
 from agentloop.browser.observation import Watcher
 from agentloop.browser.receipts import event_args, event_line
+from agentloop.browser.verbs import VERBS, Prepared, as_json
 from agentloop.browser.vision import LLMVision
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import (

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from agentloop.browser.abilities import Dialogs, Downloads, Tabs
 from agentloop.browser.acting import Acting
 from agentloop.browser.base import Dialog, DialogAnswer, Download, Driver, Tab
-from agentloop.browser.hands import ability
+from agentloop.browser.input import ability
 from agentloop.browser.page import address, has_text, markdown, title, until, url_matches
 from agentloop.errors import DriverTimeout
 from agentloop.records import Json

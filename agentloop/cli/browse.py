@@ -14,7 +14,7 @@ from agentloop.settings import data_directory
 
 if TYPE_CHECKING:
     from agentloop.browsing import BrowseOptions
-    from agentloop.cli.desk import Desk
+    from agentloop.cli.command_context import CommandContext
     from agentloop.journal import OnEvent
     from agentloop.loop import RunHandle
     from agentloop.records import Session
@@ -40,7 +40,7 @@ def command(task: tuple[str, ...], **given: Any) -> int:
     from agentloop.cli.perform import perform
 
     named_capabilities(choices.settings.packs)
-    return perform(choices, lambda desk, session, on_event: open_run(desk, session, on_event, message=message))
+    return perform(choices, lambda command, session, on_event: open_run(command, session, on_event, message=message))
 
 
 def with_browser(choices: TaskOptions) -> TaskOptions:
@@ -52,26 +52,26 @@ def with_browser(choices: TaskOptions) -> TaskOptions:
 
 
 def open_run(
-    desk: Desk, session: Session, on_event: OnEvent, *, message: str | None, run_id: str | None = None
+    command: CommandContext, session: Session, on_event: OnEvent, *, message: str | None, run_id: str | None = None
 ) -> AbstractAsyncContextManager[RunHandle]:
     """A browser and a run of `message` in the session, or its last run (`run_id`) where it was left."""
     from agentloop.browsing import open_browse
-    from agentloop.cli.desk import write_prompt
+    from agentloop.cli.command_context import write_prompt
     from agentloop.run.opening import new_id
 
-    risky = [name for name in desk.options.settings.packs if name in _BESIDE_A_PAGE]
-    if risky and not desk.options.settings.quiet:
+    risky = [name for name in command.options.settings.packs if name in _BESIDE_A_PAGE]
+    if risky and not command.options.settings.quiet:
         write_prompt(f"[warning] {' and '.join(risky)}: a page's text may talk the model into using this\n")
-    how = _browse_options(desk, session, run_id or new_id())
-    return open_browse(message, how, llm=desk.llm, on_event=on_event, on_ask=desk.approvals)
+    how = _browse_options(command, session, run_id or new_id())
+    return open_browse(message, how, llm=command.llm, on_event=on_event, on_ask=command.approvals)
 
 
-def _browse_options(desk: Desk, session: Session, run_id: str) -> BrowseOptions:
+def _browse_options(command: CommandContext, session: Session, run_id: str) -> BrowseOptions:
     from agentloop.artifacts.folder import FolderArtifacts
     from agentloop.browsing import BrowseOptions
     from agentloop.cli.adding import added_capabilities
 
-    chosen, settings = desk.options, desk.options.settings
+    chosen, settings = command.options, command.options.settings
     kept = None if settings.ephemeral else data_directory() / "runs" / run_id
     folder = settings.artifacts or kept
     return BrowseOptions(
@@ -89,7 +89,7 @@ def _browse_options(desk: Desk, session: Session, run_id: str) -> BrowseOptions:
         run_id=run_id,
         expect=chosen.expect,
         capabilities=added_capabilities(chosen, besides={"browser"}),
-        store=desk.store,
+        store=command.store,
         session=session.session_id,
         fresh=chosen.fresh,
         enabled=settings.enable,

@@ -19,7 +19,7 @@ from agentloop.errors import AgentLoopError
 from agentloop.report.verdict import EXIT_INTERRUPTED, EXIT_SETUP
 
 if TYPE_CHECKING:
-    from agentloop.cli.desk import Desk
+    from agentloop.cli.command_context import CommandContext
 
 __all__ = ["command"]
 
@@ -49,24 +49,24 @@ def command(**given: Any) -> int:
 
 
 async def _talk(choices: TaskOptions) -> int:
-    from agentloop.cli.desk import open_desk
+    from agentloop.cli.command_context import open_command
 
-    async with open_desk(choices) as desk:
-        return await _Chat(desk, await desk.chosen_session()).run()
+    async with open_command(choices) as command:
+        return await _Chat(command, await command.chosen_session()).run()
 
 
 class _Chat:
     """The conversation: which session it is in, and the exit code so far."""
 
-    def __init__(self, desk: Desk, session_id: str) -> None:
-        self._desk = desk
+    def __init__(self, command: CommandContext, session_id: str) -> None:
+        self._command = command
         self._session_id = session_id
         self._code = 0
         self._at_terminal = sys.stdin is not None and sys.stdin.isatty()
 
     async def run(self) -> int:
         """Reads and answers until the end; the last turn's exit code."""
-        while not self._desk.terminated and (line := await self._next_line()) is not None:
+        while not self._command.terminated and (line := await self._next_line()) is not None:
             text = line.strip()
             if text in ("/exit", "/quit"):
                 break
@@ -74,14 +74,14 @@ class _Chat:
                 self._obey(text)
             elif text:
                 self._code = await self._answer(text)
-                self._desk.options = replace(self._desk.options, fresh=False)
+                self._command.options = replace(self._command.options, fresh=False)
         return self._code
 
     async def _next_line(self) -> str | None:
         with _interruptible():
             if self._at_terminal:
                 _say("> ", end="")
-            line = await self._desk.lines.next()
+            line = await self._command.lines.next()
         if line is None and self._at_terminal:
             _say("")
         return line
@@ -108,12 +108,12 @@ class _Chat:
         assert task is not None
         try:
             return await run_in(
-                self._desk,
+                self._command,
                 self._session_id,
-                lambda desk, session, on_event: open_run(desk, session, on_event, message=message),
+                lambda command, session, on_event: open_run(command, session, on_event, message=message),
             )
         except (AgentLoopError, click.UsageError) as error:
-            return fatal(str(error), json=self._desk.options.json, code=EXIT_SETUP)
+            return fatal(str(error), json=self._command.options.json, code=EXIT_SETUP)
         except asyncio.CancelledError:
             # A signal before the run was open: it was for this turn, not for the conversation.
             task.uncancel()

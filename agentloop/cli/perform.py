@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import TypeAlias
 
 from agentloop.cli.calling import discard_output, fatal
-from agentloop.cli.desk import Desk, open_desk
+from agentloop.cli.command_context import CommandContext, open_command
 from agentloop.cli.options import TaskOptions
 from agentloop.cli.render import View
 from agentloop.cli.screen import view_for
@@ -22,7 +22,7 @@ from agentloop.report.verdict import EXIT_INTERRUPTED, exit_code
 
 __all__ = ["OpenRun", "perform", "run_in"]
 
-OpenRun: TypeAlias = Callable[[Desk, Session, OnEvent], AbstractAsyncContextManager[RunHandle]]
+OpenRun: TypeAlias = Callable[[CommandContext, Session, OnEvent], AbstractAsyncContextManager[RunHandle]]
 """Opens the run that a command is for."""
 
 
@@ -35,26 +35,29 @@ def perform(options: TaskOptions, open_run: OpenRun) -> int:
 
 
 async def _perform(options: TaskOptions, open_run: OpenRun) -> int:
-    async with open_desk(options) as desk:
-        return await run_in(desk, await desk.chosen_session(), open_run)
+    async with open_command(options) as command:
+        return await run_in(command, await command.chosen_session(), open_run)
 
 
-async def run_in(desk: Desk, session_id: str, open_run: OpenRun) -> int:
+async def run_in(command: CommandContext, session_id: str, open_run: OpenRun) -> int:
     """One run in this session, shown in a view of its own; its exit code.
 
     The first SIGINT or SIGTERM ends the run, or cancels this task when there is none yet.
     """
-    desk.view = view = view_for(desk.options)
+    command.view = view = view_for(command.options)
     stop = _Stop(view)
     try:
         with stop.listening():
-            async with desk.session(session_id) as session, open_run(desk, session, _guarded(view, stop)) as handle:
+            async with (
+                command.session(session_id) as session,
+                open_run(command, session, _guarded(view, stop)) as handle,
+            ):
                 stop.handle = handle
                 result = await handle.run()
             view.result(result)
             return exit_code(result.status, result.reason)
     finally:
-        desk.terminated = stop.terminated
+        command.terminated = stop.terminated
         view.close()
 
 

@@ -25,7 +25,7 @@ from agentloop.errors import UnknownSession
 from agentloop.settings import Settings, database_path
 
 if TYPE_CHECKING:
-    from agentloop.cli.desk import Desk
+    from agentloop.cli.command_context import CommandContext
     from agentloop.journal import OnEvent
     from agentloop.loop import RunHandle
     from agentloop.records import RunRecord, Session
@@ -51,13 +51,15 @@ def command(id: str, **given: Any) -> int:
 
     begun_by = Remembered.of(run).command
 
-    def open_again(desk: Desk, session: Session, on_event: OnEvent) -> AbstractAsyncContextManager[RunHandle]:
+    def open_again(
+        command: CommandContext, session: Session, on_event: OnEvent
+    ) -> AbstractAsyncContextManager[RunHandle]:
         from agentloop.cli import browse
         from agentloop.cli import run as plain
 
         if begun_by == "browse":
-            return browse.open_run(desk, session, on_event, message=None, run_id=run.run_id)
-        return plain.open_run(desk, session, on_event, message=None)
+            return browse.open_run(command, session, on_event, message=None, run_id=run.run_id)
+        return plain.open_run(command, session, on_event, message=None)
 
     return perform(choices, open_again)
 

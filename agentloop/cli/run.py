@@ -12,7 +12,7 @@ from agentloop.cli.options import SESSION, TaskOptions, options, read_message
 from agentloop.cli.remembered import setup_of
 
 if TYPE_CHECKING:
-    from agentloop.cli.desk import Desk
+    from agentloop.cli.command_context import CommandContext
     from agentloop.journal import OnEvent
     from agentloop.loop import RunHandle
     from agentloop.records import Session
@@ -34,41 +34,43 @@ def command(task: tuple[str, ...], **given: Any) -> int:
     from agentloop.cli.perform import perform
 
     named_capabilities(choices.settings.packs)
-    return perform(choices, lambda desk, session, on_event: open_run(desk, session, on_event, message=message))
+    return perform(choices, lambda command, session, on_event: open_run(command, session, on_event, message=message))
 
 
 def open_run(
-    desk: Desk, session: Session, on_event: OnEvent, *, message: str | None
+    command: CommandContext, session: Session, on_event: OnEvent, *, message: str | None
 ) -> AbstractAsyncContextManager[RunHandle]:
     """A run of `message` in the session, or its last run where it was left."""
-    return _open(desk, session, on_event, message)
+    return _open(command, session, on_event, message)
 
 
 @asynccontextmanager
-async def _open(desk: Desk, session: Session, on_event: OnEvent, message: str | None) -> AsyncIterator[RunHandle]:
+async def _open(
+    command: CommandContext, session: Session, on_event: OnEvent, message: str | None
+) -> AsyncIterator[RunHandle]:
     from agentloop.build import default_capabilities, loop_settings
     from agentloop.cli.adding import added_capabilities, withheld
     from agentloop.loop import Loop
     from agentloop.records import RunRequest
 
-    settings = desk.options.settings
+    settings = command.options.settings
     standing = default_capabilities(allow=settings.allow, allow_private=settings.allow_private)
     names = {capability.name for capability in standing}
     loop = Loop(
-        llm=desk.llm,
-        store=desk.store,
+        llm=command.llm,
+        store=command.store,
         capabilities=[
             *(capability for capability in standing if capability.name not in withheld(settings)),
-            *added_capabilities(desk.options, besides=names),
+            *added_capabilities(command.options, besides=names),
         ],
         model=settings.model or session.model or None,
         settings=loop_settings(
             limits=settings.limits,
             context_window=settings.context_window,
             history_window=settings.history_window,
-            workspace=desk.options.cwd,
+            workspace=command.options.cwd,
         ),
-        on_ask=desk.approvals,
+        on_ask=command.approvals,
     )
     request = (
         session.session_id
@@ -76,9 +78,9 @@ async def _open(desk: Desk, session: Session, on_event: OnEvent, message: str | 
         else RunRequest(
             message,
             session=session.session_id,
-            fresh=desk.options.fresh,
+            fresh=command.options.fresh,
             enabled=settings.enable,
-            setup=setup_of("run", desk.options),
+            setup=setup_of("run", command.options),
         )
     )
     async with await loop.open(request, on_event=on_event) as handle:

@@ -44,13 +44,13 @@ async def ai_pack(llm: LLM, permission: Permission | None = None, *, model: str 
     """`ai`, `aiJSON` and the module with both. `model` "" is the client's default; the pack does not close it."""
     permission = permission or Permission()
     declarations = text("ai.d.ts")
-    desk = _Desk(llm, permission, model)
+    calls = _Calls(llm, permission, model)
     return Pack(
         name="ai",
         description=_DESCRIPTION,
         declarations=declarations,
         help=help_texts(declarations),
-        primitives={"ai": Primitive(desk.ai, untrusted=True), "aiJSON": Primitive(desk.ai_json, untrusted=True)},
+        primitives={"ai": Primitive(calls.ai, untrusted=True), "aiJSON": Primitive(calls.ai_json, untrusted=True)},
         modules=await permission.modules({"ai": text("ai.js")}),
     )
 
@@ -94,7 +94,7 @@ class _Task:
         return cls(prompt=prompt + _fenced(given.value("input")), system=given.text("system") or "")
 
 
-class _Desk:
+class _Calls:
     def __init__(self, llm: LLM, permission: Permission, model: str) -> None:
         self._llm = llm
         self._permission = permission

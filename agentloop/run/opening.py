@@ -25,10 +25,10 @@ from agentloop.records import RunRecord, RunRequest, Session, Status
 from agentloop.run.asked import asked_again, kept_request
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
-from agentloop.run.economy import Economy
 from agentloop.run.past import past_steps
 from agentloop.run.questions import Questions
 from agentloop.run.spending import Spending, metered
+from agentloop.run.window import ContextWindow
 from agentloop.sandbox.builder import SandboxBuilder
 from agentloop.sandbox.toolbox import core_declarations
 from agentloop.stores.base import Store
@@ -99,12 +99,12 @@ async def resume_run(session_id: str, given: Collaborators, *, on_event: OnEvent
     return context
 
 
-async def begin(context: RunContext, said: Conversation, economy: Economy) -> None:
+async def begin(context: RunContext, said: Conversation, window: ContextWindow) -> None:
     """The run's first steps: what was asked, after what earlier runs said was summed up where that is due."""
     journal, request = context.journal, context.request
     await journal.emit("run_started", content=request.message, args={"url": request.url} if request.url else {})
     await journal.step("user", request.message)
-    await economy.compact(said)
+    await window.compact(said)
     said.add("user", request.message)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentloop.browser import Browser, browser_pack
 from agentloop.browser.declarations import ABILITIES, abilities_of, declared, help_texts, taught, taught_verbs, verbs
-from agentloop.browser.face import VERBS
+from agentloop.browser.verbs import VERBS
 from agentloop.capabilities import BuildContext
 from agentloop.drivers import PlaywrightDriver
 from tests.browser.ten_methods import TenMethods

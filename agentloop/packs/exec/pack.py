@@ -88,7 +88,7 @@ def exec_pack(
 ) -> Pack:
     """The pack, which closes `root` at the run's end. `env` is all that commands see."""
     declarations = text("exec.d.ts")
-    desk = _Desk(
+    calls = _Calls(
         root,
         permission or Permission(),
         env=env,
@@ -101,9 +101,9 @@ def exec_pack(
         description=_DESCRIPTION,
         declarations=declarations,
         help=help_texts(declarations),
-        primitives={"exec": Primitive(desk.exec, untrusted=True)},
-        receipts=desk.notes.take,
-        aclose=desk.aclose,
+        primitives={"exec": Primitive(calls.exec, untrusted=True)},
+        receipts=calls.notes.take,
+        aclose=calls.aclose,
     )
 
 
@@ -118,7 +118,7 @@ class _Call:
     timeout_s: float
 
 
-class _Desk:
+class _Calls:
     """What stands between a script's call and the process: arguments, leave, events and notes."""
 
     def __init__(

@@ -63,26 +63,26 @@ def workspace_capability(
 def workspace_pack(root: Root, permission: Permission | None = None, *, limits: WorkspaceLimits | None = None) -> Pack:
     """The pack, which closes `root` at the run's end."""
     declarations = text("workspace.d.ts")
-    desk = _Desk(root, permission or Permission(), limits or WorkspaceLimits())
+    calls = _Calls(root, permission or Permission(), limits or WorkspaceLimits())
     return Pack(
         name="workspace",
         description=_DESCRIPTION,
         declarations=declarations,
         help=help_texts(declarations),
         primitives={
-            "readFile": Primitive(desk.read_file, untrusted=True),
-            "writeFile": Primitive(desk.write_file, exclusive=True),
-            "editFile": Primitive(desk.edit_file, exclusive=True),
-            "listDir": Primitive(desk.list_dir, untrusted=True),
-            "glob": Primitive(desk.glob, untrusted=True),
-            "grep": Primitive(desk.grep, untrusted=True),
+            "readFile": Primitive(calls.read_file, untrusted=True),
+            "writeFile": Primitive(calls.write_file, exclusive=True),
+            "editFile": Primitive(calls.edit_file, exclusive=True),
+            "listDir": Primitive(calls.list_dir, untrusted=True),
+            "glob": Primitive(calls.glob, untrusted=True),
+            "grep": Primitive(calls.grep, untrusted=True),
         },
-        receipts=desk.notes.take,
-        aclose=desk.aclose,
+        receipts=calls.notes.take,
+        aclose=calls.aclose,
     )
 
 
-class _Desk:
+class _Calls:
     """What stands between a script's call and the folder: reading arguments, leave, events and notes."""
 
     def __init__(self, root: Root, permission: Permission, limits: WorkspaceLimits) -> None:

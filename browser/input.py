@@ -13,7 +13,7 @@ from agentloop.browser.marks import Marks
 from agentloop.browser.page import evaluate
 from agentloop.errors import InvalidInput, TargetError
 
-__all__ = ["LONG", "Hands", "ability"]
+__all__ = ["LONG", "Input", "ability"]
 
 A = TypeVar("A")
 
@@ -30,7 +30,7 @@ def ability(driver: Driver, kind: Callable[..., A], verb: str) -> A:
     raise InvalidInput(f"{verb}: this driver cannot do it, it lacks {protocol.__name__}")
 
 
-class Hands:
+class Input:
     """What a person does with mouse and keyboard. A driver of ten methods clicks by a selector put on the element."""
 
     def __init__(self, driver: Driver, marks: Marks) -> None:

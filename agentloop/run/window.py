@@ -18,13 +18,13 @@ from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
 from agentloop.run.spending import metered
 
-__all__ = ["Economy"]
+__all__ = ["ContextWindow"]
 
 _TEXTS = 1_000
 """Texts whose estimates a run remembers: most of a prompt was in the one before it."""
 
 
-class Economy:
+class ContextWindow:
     """One run's use of the window, as its settings have it. `model` names the run's own model, "" the client's."""
 
     def __init__(self, context: RunContext, settings: LoopSettings, *, model: str) -> None:

@@ -22,13 +22,13 @@ from agentloop.run.opening import new_id
 from agentloop.settings import Settings, database_path
 from agentloop.stores.base import Store
 
-__all__ = ["Desk", "open_desk", "open_store", "write_prompt"]
+__all__ = ["CommandContext", "open_command", "open_store", "write_prompt"]
 
 _PERSONA_BYTES = 65_536
 
 
 @dataclass(kw_only=True)
-class Desk:
+class CommandContext:
     """One command's surroundings. `view` is the view of the run at hand; `terminated`: a SIGTERM came during it."""
 
     options: TaskOptions
@@ -78,20 +78,20 @@ class Desk:
 
 
 @asynccontextmanager
-async def open_desk(options: TaskOptions) -> AsyncIterator[Desk]:
-    """The desk for the block. Raises `InvalidInput` when no model is configured."""
+async def open_command(options: TaskOptions) -> AsyncIterator[CommandContext]:
+    """The command for the block. Raises `InvalidInput` when no model is configured."""
     lines = StdinLines()
     async with open_model(options.settings) as llm, open_store(options.settings) as store:
-        desk = Desk(
+        command = CommandContext(
             options=options,
             llm=llm,
             store=store,
             lines=lines,
             view=view_for(options),
-            approvals=Approvals(options.approve, lines=lines, write=write_prompt, hold=lambda: _held(desk)),
+            approvals=Approvals(options.approve, lines=lines, write=write_prompt, hold=lambda: _held(command)),
         )
         _tell_ignored(options.settings)
-        yield desk
+        yield command
 
 
 @asynccontextmanager
@@ -112,8 +112,8 @@ def write_prompt(text: str) -> None:
 
 
 @contextmanager
-def _held(desk: Desk) -> Iterator[None]:
-    with desk.view.hold():
+def _held(command: CommandContext) -> Iterator[None]:
+    with command.view.hold():
         yield
 
 
