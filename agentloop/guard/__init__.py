@@ -19,6 +19,7 @@ from agentloop.guard.policy import (
 
 if TYPE_CHECKING:
     from agentloop.guard.network.client import ClientLimits, GuardedClient, Reply
+    from agentloop.guard.network.egress import Egress, EgressLimits
     from agentloop.guard.network.guard import Boundary
     from agentloop.guard.network.pattern import Pattern
     from agentloop.guard.network.proxy import FilteringProxy, RefusingProxy
@@ -36,6 +37,8 @@ __all__ = [
     "Decision",
     "DecisionCount",
     "DefaultPolicy",
+    "Egress",
+    "EgressLimits",
     "FilteringProxy",
     "Gate",
     "Grant",
@@ -63,6 +66,8 @@ __all__ = [
 _LAZY = {
     "Boundary": "agentloop.guard.network.guard",
     "ClientLimits": "agentloop.guard.network.client",
+    "Egress": "agentloop.guard.network.egress",
+    "EgressLimits": "agentloop.guard.network.egress",
     "FilteringProxy": "agentloop.guard.network.proxy",
     "GuardedClient": "agentloop.guard.network.client",
     "GuardedTransport": "agentloop.guard.network.transport",

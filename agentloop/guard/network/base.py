@@ -94,17 +94,21 @@ class DecisionCount:
 
 
 class DecisionLog:
-    """Counts decisions in bounded memory: past `limit` different keys, new hosts are counted as "*"."""
+    """Counts decisions in bounded memory: past `limit` different keys, of those allowed and of those refused,
+    new hosts are counted as "*"."""
 
     def __init__(self, *, limit: int = 1000) -> None:
         self._limit = limit
         self._counts: Counter[tuple[str, int, bool, str]] = Counter()
+        self._keys: Counter[bool] = Counter()
 
     def add(self, decision: NetworkDecision) -> None:
         """Counts one decision."""
         key = (decision.host, decision.port, decision.allowed, decision.rule)
-        if key not in self._counts and len(self._counts) >= self._limit:
-            key = ("*", 0, decision.allowed, decision.rule)
+        if key not in self._counts:
+            if self._keys[decision.allowed] >= self._limit:
+                key = ("*", 0, decision.allowed, decision.rule)
+            self._keys[decision.allowed] += 1
         self._counts[key] += 1
 
     def counts(self) -> tuple[DecisionCount, ...]:

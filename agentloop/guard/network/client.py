@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 from urllib.parse import urljoin
 
-from agentloop.errors import InvalidInput, RequestRefused, WorldError
+from agentloop.errors import InvalidInput, PolicyDenied, RequestRefused, WorldError
 from agentloop.guard.network.base import Checked, DecisionCount, DecisionLog, NetworkDecision, OnDecision
+from agentloop.guard.network.egress import CapReached, Egress, EgressDoor
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.inflate import Inflater
 from agentloop.guard.network.url import Url, parse_url
@@ -122,7 +123,8 @@ class _Hop:
 class GuardedClient:
     """Sends requests through a boundary. One serves any number of them at the same time; close it when done.
 
-    `on_decision` hears of every hop that was judged. Nothing is opened before the first request.
+    `on_decision` hears of every hop that was judged. What passes is counted, and held to a cap, by the run's
+    `door`; without one by a door of its own. Nothing is opened before the first request.
     """
 
     def __init__(
@@ -132,11 +134,13 @@ class GuardedClient:
         limits: ClientLimits | None = None,
         ssl_context: ssl.SSLContext | None = None,
         on_decision: OnDecision | None = None,
+        door: EgressDoor | None = None,
     ) -> None:
         self.boundary = boundary
         self.limits = limits or ClientLimits()
         self._ssl_context = ssl_context
         self._on_decision = on_decision
+        self._door = door or Egress().door("fetch")
         self._counts = DecisionLog()
         self._transport: GuardedTransport | None = None
 
@@ -194,9 +198,14 @@ class GuardedClient:
 
     async def _judged(self, url: Url, admit: Admit) -> Checked:
         try:
+            if self._door.spent:
+                raise self._door.refusal(url.host)
             checked = await admit(url)
         except RequestRefused as refusal:
             self._record(url, rule=refusal.rule, allowed=False, reason=str(refusal))
+            raise
+        except PolicyDenied:
+            self._record(url, rule="policy", allowed=False)
             raise
         self._record(url, rule=checked.rule)
         return checked
@@ -214,6 +223,10 @@ class GuardedClient:
                 yield response
             finally:
                 await response.aclose()
+        except CapReached:
+            refusal = self._door.refusal(hop.url.host)
+            self._record(hop.url, rule=refusal.rule, allowed=False, reason=str(refusal))
+            raise refusal from None
         except httpx.HTTPError as error:
             reason = str(error) or type(error).__name__
             self._record(hop.url, rule=checked.rule, error=reason)
@@ -228,6 +241,7 @@ class GuardedClient:
                 ssl_context=self._ssl_context,
                 connect_s=self.limits.connect_s,
                 connections=self.limits.connections,
+                door=self._door,
             )
         return self._transport
 
@@ -260,6 +274,7 @@ class GuardedClient:
         )
         if not error:
             self._counts.add(decision)
+        self._door(decision)
         if self._on_decision is not None:
             self._on_decision(decision)
 

@@ -17,6 +17,7 @@ from agentloop.guard.network.base import (
     NetworkDecision,
     ProxyLimits,
 )
+from agentloop.guard.network.egress import CONNECTION_CAP, EgressDoor
 from agentloop.guard.network.relay import Peer, dial, exchange, tunnel
 from agentloop.guard.network.request import Credentials, Destination, header, onward, read_destination, repeatable
 
@@ -36,12 +37,14 @@ class Conversation:
         credentials: Credentials | None,
         limits: ProxyLimits,
         decide: Callable[[NetworkDecision], None],
+        door: EgressDoor,
     ) -> None:
         self._client = client
         self._gate = gate
         self._credentials = credentials
         self._limits = limits
         self._decide = decide
+        self._door = door
         self._server: Peer | None = None
         self._checked: Checked | None = None
 
@@ -135,6 +138,8 @@ class Conversation:
         self._record(destination, rule=checked.rule)
         self._client.put(h11.Response(status_code=200, headers=[], reason=b"Connection established"))
         await tunnel(self._client, server, limits=self._limits)
+        if self._door.spent:
+            self._note_spent(destination)
         await server.close(within=self._limits.linger_s)
 
     async def _forward(self, request: h11.Request, destination: Destination, checked: Checked) -> None:
@@ -143,21 +148,27 @@ class Conversation:
         if server is None:
             return
         self._record(destination, rule=checked.rule)
-        if await self._try(request, server):
+        if await self._try(request, server, destination):
             return
         fresh = await self._dial(destination, checked) if reused is not None else None
-        if fresh is not None and await self._try(request, fresh):
+        if fresh is not None and await self._try(request, fresh, destination):
             return
-        if self._client.http.our_state is h11.SEND_RESPONSE:
+        if self._client.http.our_state is not h11.SEND_RESPONSE:
+            return
+        if self._door.spent:
+            await self._refuse_spent(destination)
+        else:
             await self._unreachable(destination, checked.rule, "the server closed the connection without an answer")
 
-    async def _try(self, request: h11.Request, server: Peer) -> bool:
+    async def _try(self, request: h11.Request, server: Peer, destination: Destination) -> bool:
         """Whether the server answered; False leaves the client as it was."""
         try:
             await exchange(self._client, server, request, limits=self._limits)
         except (OSError, h11.ProtocolError):
             self._drop_server()
             if self._client.http.our_state is not h11.SEND_RESPONSE:
+                if self._door.spent:
+                    self._note_spent(destination)
                 raise
             return False
         if not server.alive:
@@ -173,8 +184,12 @@ class Conversation:
 
     async def _dial(self, destination: Destination, checked: Checked) -> Peer | None:
         self._drop_server()
+        if self._door.spent:
+            await self._refuse_spent(destination)
+            return None
         try:
-            self._server = await dial(checked, limits=self._limits)
+            tally = self._door.tally(checked.host, checked.port)
+            self._server = await dial(checked, limits=self._limits, tally=tally)
         except OSError as error:
             await self._unreachable(destination, checked.rule, str(error) or type(error).__name__)
             return None
@@ -204,16 +219,26 @@ class Conversation:
 
     async def _refuse(self, destination: Destination, rule: str, why: str) -> None:
         self._record(destination, rule=rule, allowed=False, reason=why)
-        await self._answer(403, "Forbidden", why, (BLOCKED_HEADER, "1"))
+        close = [("Connection", "close")] if rule == CONNECTION_CAP else []
+        await self._answer(403, "Forbidden", why, (BLOCKED_HEADER, "1"), *close)
+
+    async def _refuse_spent(self, destination: Destination) -> None:
+        refusal = self._door.refusal(destination.host)
+        await self._refuse(destination, refusal.rule, str(refusal))
+
+    def _note_spent(self, destination: Destination) -> None:
+        """Records what was cut off in the middle, when no answer can be given any more."""
+        refusal = self._door.refusal(destination.host)
+        self._record(destination, rule=refusal.rule, allowed=False, reason=str(refusal))
 
     async def _unreachable(self, destination: Destination, rule: str, why: str) -> None:
         self._record(destination, rule=rule, error=why)
         await self._answer(502, "Bad Gateway", why, (UNREACHABLE_HEADER, "1"))
 
-    async def _answer(self, status: int, reason: str, why: str, extra: tuple[str, str] | None = None) -> None:
+    async def _answer(self, status: int, reason: str, why: str, *extra: tuple[str, str]) -> None:
         body = f"{why}\n".encode()
         headers = [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
-        headers += [("Cache-Control", "no-store"), *([extra] if extra else [])]
+        headers += [("Cache-Control", "no-store"), *extra]
         client = self._client
         client.put(h11.Response(status_code=status, reason=reason, headers=headers))
         client.put(h11.Data(data=body))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import Self
 
 import h11
@@ -25,6 +26,7 @@ from agentloop.guard.network.base import (
     ProxyLimits,
 )
 from agentloop.guard.network.conversation import Conversation
+from agentloop.guard.network.egress import CONNECTION_CAP, Egress, EgressDoor
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.relay import Peer
 from agentloop.guard.network.request import Credentials
@@ -32,6 +34,9 @@ from agentloop.guard.network.request import Credentials
 __all__ = ["FilteringProxy", "RefusingProxy"]
 
 _log = logging.getLogger(__name__)
+_CLOSE_S = 5.0
+# So many more connections are told why they are refused; those beyond get the bare status.
+_TOLD = 64
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -46,12 +51,14 @@ class _Listener:
         credentials: Credentials | None,
         on_decision: OnDecision | None,
         limits: ProxyLimits,
+        door: EgressDoor | None,
     ) -> None:
         self._gate = gate
         self._own_ports = own_ports
         self._credentials = credentials
         self._on_decision = on_decision
         self._limits = limits
+        self._door = door or Egress().door("page")
         self._counts = DecisionLog()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -89,7 +96,7 @@ class _Listener:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the socket and every connection; returns when nothing is left. A second call does nothing."""
+        """Closes the socket and every connection, within 5 s each. A second call does nothing."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -99,22 +106,33 @@ class _Listener:
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks)
-        await server.wait_closed()
+            await asyncio.wait(tasks, timeout=_CLOSE_S)
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await server.wait_closed()
+        except TimeoutError:
+            _log.warning("a connection of the proxy on port %d did not close", self._port)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._server is None or len(self._tasks) >= self._limits.connections:
+        beyond = len(self._tasks) - self._limits.connections
+        if self._server is None or beyond >= _TOLD:
             writer.write(_FULL)
             writer.close()
             return
-        task = asyncio.create_task(self._converse(reader, writer))
+        task = asyncio.create_task(self._converse(reader, writer, full=beyond >= 0))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, full: bool) -> None:
         client = Peer(reader, writer, role=h11.SERVER, head_bytes=self._limits.head_bytes)
+        limits = self._limits
         conversation = Conversation(
-            client, self._gate, credentials=self._credentials, limits=self._limits, decide=self._decide
+            client,
+            _Full(limits.connections) if full else self._gate,
+            credentials=self._credentials,
+            limits=replace(limits, idle_s=limits.head_s) if full else limits,
+            decide=self._decide,
+            door=self._door,
         )
         try:
             await conversation.run()
@@ -124,6 +142,7 @@ class _Listener:
 
     def _decide(self, decision: NetworkDecision) -> None:
         self._counts.add(decision)
+        self._door(decision)
         if self._on_decision is not None:
             self._on_decision(decision)
 
@@ -132,11 +151,17 @@ class FilteringProxy(_Listener):
     """`async with FilteringProxy(boundary) as proxy`: one context's way out.
 
     It has its own port, user name and password; without those it answers 407 to everybody else.
-    Raises `InvalidInput` when the boundary holds a pattern with a path.
+    What passes is counted, and held to a cap, by the run's `door`; without one by a door of its own. Raises
+    `InvalidInput` when the boundary holds a pattern with a path.
     """
 
     def __init__(
-        self, boundary: Boundary, *, on_decision: OnDecision | None = None, limits: ProxyLimits | None = None
+        self,
+        boundary: Boundary,
+        *,
+        on_decision: OnDecision | None = None,
+        limits: ProxyLimits | None = None,
+        door: EgressDoor | None = None,
     ) -> None:
         self._own_credentials = Credentials.random()
         super().__init__(
@@ -145,6 +170,7 @@ class FilteringProxy(_Listener):
             credentials=self._own_credentials,
             on_decision=on_decision,
             limits=limits or ProxyLimits(),
+            door=door,
         )
 
     @property
@@ -174,6 +200,22 @@ class RefusingProxy(_Listener):
             credentials=None,
             on_decision=on_decision,
             limits=limits or ProxyLimits(),
+            door=None,
+        )
+
+
+class _Full:
+    """The gate of a connection beyond those that a context may have open."""
+
+    def __init__(self, connections: int) -> None:
+        self._connections = connections
+
+    async def resolve(self, host: str, port: int, scheme: str = "", *, path: str | None = None) -> Checked:
+        raise RequestRefused(
+            f"{host}:{port} is not reachable now (rule {CONNECTION_CAP}): {self._connections} connections of this "
+            "session are open already",
+            host=host,
+            rule=CONNECTION_CAP,
         )
 
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import h11
 
 from agentloop.guard.network.base import BLOCKED_HEADER, UNREACHABLE_HEADER, Checked, ProxyLimits
+from agentloop.guard.network.egress import Tally
 
 __all__ = ["Headers", "Pace", "Peer", "dial", "end_to_end", "exchange", "tunnel"]
 
@@ -27,7 +28,7 @@ _OURS = frozenset({BLOCKED_HEADER.lower().encode(), UNREACHABLE_HEADER.lower().e
 
 
 class Peer:
-    """One side of an exchange: a socket and how far its HTTP has come."""
+    """One side of an exchange: a socket and how far its HTTP has come. A `tally` counts what passes."""
 
     def __init__(
         self,
@@ -36,11 +37,13 @@ class Peer:
         *,
         role: type[h11.CLIENT] | type[h11.SERVER],
         head_bytes: int,
+        tally: Tally | None = None,
     ) -> None:
         self.reader = reader
         self.writer = writer
         self.http = h11.Connection(role, max_incomplete_event_size=head_bytes)
         self._queued: list[bytes] = []
+        self._tally = tally
 
     @property
     def over(self) -> bool:
@@ -61,14 +64,27 @@ class Peer:
     async def flush(self) -> None:
         """Sends what is queued, in one piece; waits while the other side reads too slowly."""
         if self._queued:
-            self.writer.write(b"".join(self._queued))
+            data = b"".join(self._queued)
             self._queued.clear()
+            self.write(data)
         await self.writer.drain()
 
     async def fill(self) -> None:
         """Reads what there is; an empty read is the end, which h11 is told too."""
+        self.http.receive_data(await self.read())
+
+    async def read(self) -> bytes:
+        """What there is, 64 KiB at most; nothing at the end. Raises `CapReached`, as `flush` does."""
         data = await self.reader.read(_CHUNK)
-        self.http.receive_data(data)
+        if self._tally is not None:
+            self._tally.received(len(data))
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes as they are. Raises `CapReached`."""
+        if self._tally is not None:
+            self._tally.sent(len(data))
+        self.writer.write(data)
 
     async def close(self, *, within: float) -> None:
         """Sends what is queued, closes its half, waits for the other; gives up after `within` seconds."""
@@ -115,7 +131,7 @@ class Pace:
         self._bound.reschedule(self._set + self._idle)
 
 
-async def dial(checked: Checked, *, limits: ProxyLimits) -> Peer:
+async def dial(checked: Checked, *, limits: ProxyLimits, tally: Tally | None = None) -> Peer:
     """Connects to the first checked address that answers. Raises OSError with the last one's reason."""
     share = limits.connect_s / len(checked.addresses)
     failure: OSError = OSError("no address")
@@ -123,7 +139,7 @@ async def dial(checked: Checked, *, limits: ProxyLimits) -> Peer:
         try:
             async with asyncio.timeout(share):
                 reader, writer = await asyncio.open_connection(address, checked.port)
-            return Peer(reader, writer, role=h11.CLIENT, head_bytes=limits.head_bytes)
+            return Peer(reader, writer, role=h11.CLIENT, head_bytes=limits.head_bytes, tally=tally)
         except OSError as error:
             failure = error
     raise failure
@@ -160,7 +176,7 @@ async def exchange(client: Peer, server: Peer, request: h11.Request, *, limits: 
             await _download(client, server, pace)
         finally:
             upload.cancel()
-            await asyncio.wait([upload])
+            await asyncio.wait([upload], timeout=limits.linger_s)
     if client.http.our_state is h11.SWITCHED_PROTOCOL:
         await tunnel(client, server, limits=limits)
 
@@ -231,23 +247,23 @@ def _upgraded(event: h11.InformationalResponse) -> Headers:
 async def tunnel(client: Peer, server: Peer, *, limits: ProxyLimits) -> None:
     """Passes bytes both ways until both sides have closed their half, one is gone, or nothing moves."""
     await client.flush()
-    server.writer.write(client.http.trailing_data[0])
-    client.writer.write(server.http.trailing_data[0])
     try:
+        server.write(client.http.trailing_data[0])
+        client.write(server.http.trailing_data[0])
         async with asyncio.timeout(limits.stream_idle_s) as bound, asyncio.TaskGroup() as group:
             pace = Pace(bound, limits=limits)
-            group.create_task(_pump(client.reader, server.writer, pace))
-            group.create_task(_pump(server.reader, client.writer, pace))
+            group.create_task(_pump(client, server, pace))
+            group.create_task(_pump(server, client, pace))
     except* OSError:
         # A side that vanished or stood still ends the tunnel; whoever opened it closes both.
         pass
 
 
-async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter, pace: Pace) -> None:
-    while data := await source.read(_CHUNK):
+async def _pump(source: Peer, sink: Peer, pace: Pace) -> None:
+    while data := await source.read():
         pace.moved()
         sink.write(data)
-        await sink.drain()
-    if sink.can_write_eof():
-        sink.write_eof()
+        await sink.writer.drain()
+    if sink.writer.can_write_eof():
+        sink.writer.write_eof()
     pace.half_closed()

@@ -19,6 +19,7 @@ import httpx
 
 from agentloop.errors import RequestRefused
 from agentloop.guard.network.base import Checked, Gate
+from agentloop.guard.network.egress import EgressDoor, Tally
 from agentloop.guard.network.url import Url, parse_url
 
 __all__ = ["GuardedTransport"]
@@ -33,7 +34,8 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     `connect_s` bounds the opening of a connection, all addresses together; reading and writing are
     bounded by the request's own time-outs. Raises `RequestRefused` with host and rule,
     `InvalidInput` for a URL that is none, `WorldError` for a name without address, and httpx's
-    own errors for the rest.
+    own errors for the rest. With a `door`, what passes is counted there, and `CapReached` is raised
+    once the run has moved what it may.
     """
 
     def __init__(
@@ -43,11 +45,13 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         ssl_context: ssl.SSLContext | None = None,
         connect_s: float = 10.0,
         connections: int = 32,
+        door: EgressDoor | None = None,
     ) -> None:
         self._gate = gate
         self._ssl_context = ssl_context
         self._connect_s = connect_s
         self._connections = connections
+        self._door = door
         self._pool: httpcore.AsyncConnectionPool | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -109,7 +113,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
                 ssl_context=self._ssl_context or httpx.create_ssl_context(),
                 max_connections=self._connections,
                 keepalive_expiry=_KEPT_S,
-                network_backend=_CheckedBackend(self._connect_s),
+                network_backend=_CheckedBackend(self._connect_s, self._door),
             )
         return self._pool
 
@@ -123,8 +127,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 class _CheckedBackend(httpcore.AnyIOBackend):
     """Opens connections to the addresses that were checked for the request in hand, one after another."""
 
-    def __init__(self, connect_s: float) -> None:
+    def __init__(self, connect_s: float, door: EgressDoor | None) -> None:
         self._connect_s = connect_s
+        self._door = door
 
     async def connect_tcp(
         self,
@@ -140,12 +145,42 @@ class _CheckedBackend(httpcore.AnyIOBackend):
             async with asyncio.timeout(self._connect_s):
                 for address in checked.addresses:
                     try:
-                        return await super().connect_tcp(address, port, socket_options=socket_options)
+                        stream = await super().connect_tcp(address, port, socket_options=socket_options)
+                        return self._counted(stream, checked)
                     except httpcore.ConnectError as error:
                         failures.append(f"{address}: {error}")
         except TimeoutError:
             raise httpcore.ConnectTimeout(f"no connection within {self._connect_s:g} s") from None
         raise httpcore.ConnectError("; ".join(failures))
+
+    def _counted(self, stream: httpcore.AsyncNetworkStream, checked: Checked) -> httpcore.AsyncNetworkStream:
+        return stream if self._door is None else _Counted(stream, self._door.tally(checked.host, checked.port))
+
+
+class _Counted(httpcore.AsyncNetworkStream):
+    def __init__(self, stream: httpcore.AsyncNetworkStream, tally: Tally) -> None:
+        self._stream = stream
+        self._tally = tally
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = await self._stream.read(max_bytes, timeout)
+        self._tally.received(len(data))
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._tally.sent(len(buffer))
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        return _Counted(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._tally)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
 
 
 class _Body(httpx.AsyncByteStream):
