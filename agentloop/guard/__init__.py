@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agentloop.guard.network.transport import GuardedTransport
     from agentloop.guard.network.url import Url, parse_url
     from agentloop.guard.redact import Redactor, StreamRedactor
+    from agentloop.guard.secrets import Secret, Secrets
 
 __all__ = [
     "AllowAll",
@@ -56,6 +57,8 @@ __all__ = [
     "Redactor",
     "RefusingProxy",
     "Reply",
+    "Secret",
+    "Secrets",
     "StreamRedactor",
     "ToolCall",
     "URLAllowlistPolicy",
@@ -75,6 +78,8 @@ _LAZY = {
     "Redactor": "agentloop.guard.redact",
     "RefusingProxy": "agentloop.guard.network.proxy",
     "Reply": "agentloop.guard.network.client",
+    "Secret": "agentloop.guard.secrets",
+    "Secrets": "agentloop.guard.secrets",
     "StreamRedactor": "agentloop.guard.redact",
     "Url": "agentloop.guard.network.url",
     "parse_url": "agentloop.guard.network.url",

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
@@ -23,6 +23,13 @@ _NESTING = 7
 _BASE64_CHARS = 4
 """Characters of base64 that must be determined by a secret alone before they count as one."""
 
+_BEGINNING = 4
+"""Characters at the beginning of a secret that tell something of it when the rest was cut off."""
+
+_CUT = "…"
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+)
 _URLSAFE = str.maketrans("+/", "-_")
 _CONTROL = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
@@ -32,19 +39,34 @@ class Redactor:
     """Replaces secret values by placeholders; without pairs it passes everything through.
 
     A value is found as it is, its white space folded or stripped, JSON-, URL- or HTML-escaped (whole, in part, or one
-    inside the other), and in base64 at all three alignments in both alphabets. Where finds overlap, all they cover
-    becomes the placeholder of the longest value. Empty values are skipped; placeholders already there stay as they
-    are, so redacting twice is redacting once. What it cannot see: a secret cut in two, reversed or encrypted.
+    inside the other), in hex, and in base64 at all three alignments in both alphabets; characters that nobody sees
+    may stand in between. Where finds overlap, all they cover becomes the placeholder of the longest value. Empty
+    values are skipped; placeholders already there stay as they are, so redacting twice is redacting once. What it
+    cannot see: a secret cut in two, reversed or encrypted.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         """`pairs` are (value, placeholder). Raises `InvalidInput` for anything but pairs of text."""
-        known = dict(_checked(pair) for pair in pairs)
+        self._secrets: tuple[_Secret, ...] = ()
+        self._kept: tuple[str, ...] = ()
+        self._longest = 0
+        self.learn(pairs)
+
+    def learn(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Takes out these too from now on; a value that is known gets the new placeholder."""
+        known = {secret.value: secret.placeholder for secret in self._secrets}
+        known |= dict(_checked(pair) for pair in pairs)
         ordered = sorted((value for value in known if value.strip()), key=len, reverse=True)
         self._secrets = tuple(_Secret(value, known[value]) for value in ordered)
         places = tuple(secret.placeholder for secret in self._secrets)
         self._kept = tuple(place for place in places if any(secret.spans(place) for secret in self._secrets))
         self._longest = max([*map(len, self._kept), *(secret.longest for secret in self._secrets)], default=0)
+
+    def also(self, pairs: Iterable[tuple[str, str]]) -> Redactor:
+        """One of its own that takes out these as well."""
+        other = Redactor((secret.value, secret.placeholder) for secret in self._secrets)
+        other.learn(pairs)
+        return other
 
     def __bool__(self) -> bool:
         """True when there is anything to take out."""
@@ -125,12 +147,25 @@ class Redactor:
 
     def finds(self, text: str) -> list[_Find]:
         """Where secrets are, in order and apart from each other."""
-        kept = self.placeholders(text)
-        found = sorted(
-            (find for secret in self._secrets for find in secret.spans(text) if not _inside(find, kept)),
-            key=lambda find: (find.start, -find.end),
-        )
-        return _merged(found)
+        return _merged(self._found(text, _inside_of(self.placeholders(text))))
+
+    def without_beginnings(self, text: str) -> str:
+        """`text` without the beginnings of secrets that a `…` cut short: four characters and more of one."""
+        ends = list(_places(_CUT, text)) if self._secrets and _CUT in text else ()
+        found = (secret.beginning(text, end) for secret in self._secrets for end in ends)
+        return _replaced(text, _merged(sorted((find for find in found if find), key=_in_order)))
+
+    def _found(self, text: str, skipped: Callable[[_Find], bool]) -> list[_Find]:
+        found = [find for secret in self._secrets for find in secret.spans(text)]
+        if _UNSEEN.search(text):
+            seen = [at for at, character in enumerate(text) if not _UNSEEN.match(character)]
+            plain = "".join(text[at] for at in seen)
+            found += [
+                _Find(seen[find.start], seen[find.end - 1] + 1, find.size, find.placeholder)
+                for secret in self._secrets
+                for find in secret.spans(plain)
+            ]
+        return sorted((find for find in found if not skipped(find)), key=_in_order)
 
     def placeholders(self, text: str) -> list[tuple[int, int]]:
         """Where placeholders are that hold a secret's text themselves, and so must not be looked into."""
@@ -154,13 +189,21 @@ class StreamRedactor:
     def feed(self, chunk: str) -> str:
         """What may be shown once `chunk` is there too, often ""."""
         self._held += chunk
-        cut = max(0, len(self._held) - max(0, self._redactor.longest - 1))
+        cut = self._cut()
         spans = self._redactor.finds(self._held)
         whole = [(find.start, find.end) for find in spans] + self._redactor.placeholders(self._held)
         while crossed := [start for start, end in whole if start < cut < end]:
             cut = min(crossed)
         ready, self._held = self._held[:cut], self._held[cut:]
         return _replaced(ready, [find for find in spans if find.end <= cut])
+
+    def _cut(self) -> int:
+        """Where to cut so that what is held back has room for all but the last character of a secret."""
+        room = max(0, self._redactor.longest - 1)
+        if not _UNSEEN.search(self._held):
+            return max(0, len(self._held) - room)
+        seen = [at for at, character in enumerate(self._held) if not _UNSEEN.match(character)]
+        return 0 if len(seen) <= room else seen[len(seen) - room] if room else len(self._held)
 
     def finish(self) -> str:
         """The rest."""
@@ -194,8 +237,16 @@ class _Secret:
         self._forms: tuple[_Form, ...] = (
             *(_Literal(text) if _is_plain(text) else _Escaped(text) for text in plain),
             *(_Literal(text) for text in dict.fromkeys(chain.from_iterable(map(_base64_forms, plain)))),
+            *(_Literal(text) for text in dict.fromkeys(chain.from_iterable(map(_hex_forms, plain)))),
         )
         self.longest: int = max(form.longest for form in self._forms)
+
+    def beginning(self, text: str, end: int) -> _Find | None:
+        """How much of the value ends at `end`."""
+        for size in range(min(len(self.value) - 1, end), _BEGINNING - 1, -1):
+            if text.startswith(self.value[:size], end - size):
+                return _Find(end - size, end, size, self.placeholder)
+        return None
 
     def spans(self, text: str) -> list[_Find]:
         size = len(self.value)
@@ -273,6 +324,12 @@ def _base64_forms(text: str) -> Iterator[str]:
         yield form.translate(_URLSAFE)
 
 
+def _hex_forms(text: str) -> Iterator[str]:
+    form = text.encode("utf-8", "surrogatepass").hex()
+    yield form
+    yield form.upper()
+
+
 def _determined(data: bytes, shift: int) -> str:
     """The characters of base64 that `data` alone decides when it begins `shift` bytes into a group of three."""
     encoded = base64.b64encode(bytes(shift) + data).decode()
@@ -288,8 +345,12 @@ def _places(part: str, text: str) -> Iterator[int]:
         at = text.find(part, at + 1)
 
 
-def _inside(find: _Find, kept: Sequence[tuple[int, int]]) -> bool:
-    return any(start <= find.start and find.end <= end for start, end in kept)
+def _inside_of(kept: Sequence[tuple[int, int]]) -> Callable[[_Find], bool]:
+    return lambda find: any(start <= find.start and find.end <= end for start, end in kept)
+
+
+def _in_order(find: _Find) -> tuple[int, int]:
+    return find.start, -find.end
 
 
 def _merged(found: Sequence[_Find]) -> list[_Find]:
