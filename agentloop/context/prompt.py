@@ -54,13 +54,14 @@ class Prompt:
 def system_prompt(
     prompt: Prompt, packs: Sequence[Pack], *, core: str = "", persona: str = "", context: str = ""
 ) -> str:
-    """The whole system message: protocol and functions, then the session's persona, then the run's context.
+    """The whole system message: protocol and functions, the packs' prose, the session's persona, the run's context.
 
     `core` are the declarations of the names that every sandbox has.
     """
     declarations = ["" if prompt.declares_core else core, *(pack.declarations for pack in packs)]
     functions = "\n".join(text.strip() for text in declarations if text.strip())
     parts = [prompt.system.strip().replace("{functions}", functions)]
+    parts.extend(pack.prose.strip() for pack in packs if pack.prose.strip())
     if persona.strip():
         parts.append(f"## Persona\n{persona.strip()}")
     if context.strip():

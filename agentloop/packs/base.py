@@ -48,8 +48,11 @@ class Pack:
     """A named set of primitives.
 
     `primitives` maps dotted JS names ("fetch", "browser.click") to primitives; `modules` maps names
-    for `require` to CommonJS source; `help` maps JS names to help text; `declarations` is the text
-    of a `.d.ts` file and goes into the system prompt ("" = nothing). `observe` is awaited before
+    for `require` to CommonJS source; `functions` maps names to the bodies of functions of `args` that scripts
+    call as globals or `require`; `help` maps JS names to help text; `declarations` is the text
+    of a `.d.ts` file and goes into the system prompt ("" = nothing), `prose` what stands there behind all
+    declarations. One that `gives_way` is left out, with a warning, where its names are taken; other packs that
+    clash are an error. `observe` is awaited before
     each model call; `receipts` is taken once after each script: lines about what its calls did. `save`
     is awaited after each turn: bytes with which another process can go on (a secret; the next build gets
     them as `BuildContext.state`; one pack of a run may have it). `renew` is awaited when a pack that was kept gets
@@ -64,6 +67,9 @@ class Pack:
     help: Mapping[str, str] = field(default_factory=_no_text)
     primitives: Mapping[str, Primitive] = field(default_factory=_no_primitives)
     modules: Mapping[str, str] = field(default_factory=_no_text)
+    functions: Mapping[str, str] = field(default_factory=_no_text)
+    prose: str = ""
+    gives_way: bool = False
     observe: Callable[[], Awaitable[Observation | None]] | None = None
     receipts: Callable[[], tuple[str, ...]] | None = None
     save: Callable[[], Awaitable[bytes | None]] | None = None

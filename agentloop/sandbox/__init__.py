@@ -7,6 +7,7 @@ from agentloop.sandbox.base import Isolation, Limits, Outcome, Sandbox, ScriptEr
 
 if TYPE_CHECKING:
     from agentloop.sandbox.builder import BuiltSandbox, CapabilityBuilder, SandboxBuilder
+    from agentloop.sandbox.function_code import validate_module_code
     from agentloop.sandbox.host import open_sandbox
     from agentloop.sandbox.pool import SandboxPool
 
@@ -22,6 +23,7 @@ __all__ = [
     "ScriptError",
     "Where",
     "open_sandbox",
+    "validate_module_code",
 ]
 
 _LAZY = {
@@ -30,6 +32,7 @@ _LAZY = {
     "SandboxBuilder": "agentloop.sandbox.builder",
     "SandboxPool": "agentloop.sandbox.pool",
     "open_sandbox": "agentloop.sandbox.host",
+    "validate_module_code": "agentloop.sandbox.function_code",
 }
 
 

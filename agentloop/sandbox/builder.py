@@ -14,6 +14,7 @@ from agentloop.errors import EndRun, EndTurn
 from agentloop.packs.base import Pack
 from agentloop.sandbox.base import Isolation, Limits, Sandbox
 from agentloop.sandbox.host import open_sandbox
+from agentloop.sandbox.toolbox import settled
 from agentloop.sandbox.zygote import Engine
 
 __all__ = ["BuiltSandbox", "CapabilityBuilder", "SandboxBuilder"]
@@ -43,7 +44,8 @@ class SandboxBuilder(Protocol):
 class CapabilityBuilder:
     """Builds the always-on capabilities and those that the context enables, in the order given.
 
-    One that fails to build becomes a warning and is left out, unless it is required. At the end the
+    One that fails to build becomes a warning and is left out, unless it is required; so does a pack that gives way
+    to others of its name. At the end the
     sandbox and then every pack is closed, each within five seconds, whatever happens to the others.
     """
 
@@ -72,9 +74,10 @@ class CapabilityBuilder:
                 if capability.always_on or context.enabled is None or capability.name in context.enabled
                 if (warning := await _build_one(capability, context, packs))
             ]
+            kept, clashes = settled(packs)
             sandbox = await stack.enter_async_context(
                 open_sandbox(
-                    packs=packs,
+                    packs=kept,
                     limits=self._limits,
                     clock=context.clock,
                     engine=self._engine,
@@ -83,7 +86,7 @@ class CapabilityBuilder:
                 )
             )
             yield BuiltSandbox(
-                sandbox=sandbox, packs=tuple(packs), warnings=tuple(warnings), isolation=sandbox.isolation
+                sandbox=sandbox, packs=tuple(kept), warnings=(*warnings, *clashes), isolation=sandbox.isolation
             )
 
 

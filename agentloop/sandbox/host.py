@@ -53,7 +53,7 @@ async def open_sandbox(
     process can be started or its isolation is weaker than `require_isolation`.
     """
     sandbox = ProcessSandbox(
-        toolbox=Toolbox(packs),
+        toolbox=Toolbox(packs, emit=emit),
         limits=_checked(limits or Limits()),
         clock=clock or Clock(),
         launcher=launcher_for(engine),
@@ -182,6 +182,19 @@ class ProcessSandbox:
             raise
         self._child, self._isolation, self._engine = fresh, fresh.isolation, fresh.engine
         return fresh
+
+    async def add(self, pack: Pack) -> None:
+        """Adds a pack for the scripts from the next one on. Waits for the script that runs.
+
+        Raises `InvalidInput` when it clashes with what is there; then nothing is added.
+        """
+        async with self._busy:
+            self._toolbox = Toolbox([*self._toolbox.packs, pack], emit=self._emit)
+            if self._child is not None:
+                # What a child can call is settled when it is started.
+                self._child.kill()
+                await self._child.wait_closed()
+                self._child = None
 
     def _check_isolation(self, reached: Isolation) -> None:
         if self._required is None or _STRENGTH[reached] >= _STRENGTH[self._required]:

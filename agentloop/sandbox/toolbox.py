@@ -6,15 +6,19 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
 
+from agentloop.capabilities import Emit
 from agentloop.errors import InvalidInput
 from agentloop.packs.base import Pack, Primitive
 
-__all__ = ["CORE_NAMES", "Tool", "Toolbox", "core_declarations"]
+__all__ = ["CALL_NOTE", "CORE_NAMES", "Tool", "Toolbox", "core_declarations", "settled"]
+
+CALL_NOTE: Final = "@call"
+"""What the prelude tells of each call of a pack's function. No script can name it."""
 
 CORE_NAMES: Final = (
     "answer",
@@ -46,10 +50,16 @@ Promise Map Set WeakMap WeakSet WeakRef Proxy Reflect ArrayBuffer DataView Atomi
 isFinite encodeURIComponent decodeURIComponent encodeURI decodeURI escape unescape URL URLSearchParams
 TextEncoder TextDecoder atob btoa structuredClone crypto performance queueMicrotask setTimeout setInterval
 setImmediate requestAnimationFrame clearTimeout clearInterval
+
+EvalError RangeError ReferenceError SyntaxError TypeError URIError InternalError AggregateError SuppressedError
+Iterator DisposableStack AsyncDisposableStack FinalizationRegistry DOMException SharedArrayBuffer Int8Array Uint8Array
+Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array BigInt64Array BigUint64Array Float16Array Float32Array
+Float64Array
 """
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", re.ASCII)
 _DECLARATION: Final = re.compile(r"/\*\* (?P<text>.+?) \*/\n(?P<code>declare (?:function|const) (?P<name>\w+).*)")
 _LONGEST_SLEEP_MS: Final = 30_000
+_LONGEST_NOTE: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,22 +90,51 @@ class Toolbox:
     Raises `InvalidInput` when two packs share a name, or a name is not one that JavaScript could use.
     """
 
-    def __init__(self, packs: Sequence[Pack]) -> None:
-        self.tools = dict(_core_tools())
+    def __init__(self, packs: Sequence[Pack], *, emit: Emit | None = None) -> None:
+        self.tools = dict(_core_tools(emit))
+        self.packs: list[Pack] = []
         self._help = dict(_core_help())
         self._modules: dict[str, str] = {}
-        _all_different(pack.name for pack in packs)
+        self._functions: dict[str, str] = {}
+        self._owners = {name.casefold(): "what every script has" for name in CORE_NAMES}
         for pack in packs:
-            self._add(pack)
-        self._skills = [{"name": p.name, "description": p.description, "type": p.kind} for p in packs]
+            self.add(pack)
 
-    def _add(self, pack: Pack) -> None:
+    def add(self, pack: Pack) -> None:
+        """Adds a pack. Raises `InvalidInput` when it clashes; then nothing is added."""
+        self._check(pack)
         lock = asyncio.Lock()
         for name, primitive in pack.primitives.items():
-            self._check_name(pack, name)
             self.tools[name] = _tool(name, primitive, lock if primitive.exclusive else None)
-        _merge("module", self._modules, pack.modules)
-        _merge("help entry", self._help, pack.help)
+        self._modules |= pack.modules
+        self._functions |= pack.functions
+        self._help |= pack.help
+        self.packs.append(pack)
+        for kind, name in _names(pack):
+            self._owners.setdefault(name.casefold(), f"{kind} of pack {pack.name!r}" if kind else "another pack")
+
+    def _check(self, pack: Pack) -> None:
+        if pack.gives_way:
+            self._check_free(pack)
+        if any(pack.name == other.name for other in self.packs):
+            raise InvalidInput(f"two packs are called {pack.name!r}: leave one of them out or rename it")
+        for name in (*pack.primitives, *pack.functions):
+            self._check_name(pack, name)
+        for what, mine, theirs in (
+            ("module", pack.modules, self._modules),
+            ("module", pack.modules, self._functions),
+            ("module", pack.modules, pack.functions),
+            ("function", pack.functions, self._modules),
+            ("help entry", pack.help, self._help),
+        ):
+            if name := next((name for name in mine if name in theirs), ""):
+                raise InvalidInput(f"two packs have a {what} {name!r}: leave one of them out or rename it")
+
+    def _check_free(self, pack: Pack) -> None:
+        """A pack that gives way may have no name that anything else has, however it is used or spelt."""
+        for _, name in _names(pack):
+            if owner := self._owners.get(name.casefold()):
+                raise InvalidInput(f"{pack.name!r} is left out: {name!r} is taken by {owner}; rename it")
 
     def _check_name(self, pack: Pack, name: str) -> None:
         parts = name.split(".")
@@ -103,18 +142,54 @@ class Toolbox:
             raise InvalidInput(f"pack {pack.name!r}: a primitive cannot be called {name!r} in JavaScript; rename it")
         if parts[-1] in ("async", "all", "name", "length", "prototype", "__proto__"):
             raise InvalidInput(f"pack {pack.name!r}: {name!r} ends in a name that every primitive has; rename it")
-        if name in self.tools:
+        both = name in pack.primitives and name in pack.functions
+        if name in self.tools or name in self._functions or both:
             raise InvalidInput(f"two packs have a primitive {name!r}: leave one of them out or rename it")
+        if name in pack.functions and any(tool.startswith(f"{name}.") for tool in self.tools):
+            raise InvalidInput(f"pack {pack.name!r}: {name!r} holds the functions of another pack; rename it")
 
     def config(self) -> Mapping[str, Any]:
         """The child's part. What scripts read as data is JSON text already."""
         return {
-            "names": list(self.tools),
+            "names": [name for name in self.tools if name != CALL_NOTE],
+            "functions": self._functions,
             "modules": self._modules,
-            "module_names": json.dumps(sorted(self._modules)),
+            "module_names": json.dumps(sorted((*self._modules, *self._functions))),
             "help": json.dumps(self._help),
-            "skills": json.dumps(self._skills),
+            "skills": json.dumps([_listed(pack) for pack in self.packs]),
         }
+
+
+def settled(packs: Sequence[Pack]) -> tuple[list[Pack], list[str]]:
+    """The packs without those that have to give way, and in words why these were left out.
+
+    Raises `InvalidInput` when others clash.
+    """
+    toolbox = Toolbox([pack for pack in packs if not pack.gives_way])
+    why: list[str] = []
+    for pack in packs:
+        if pack.gives_way:
+            try:
+                toolbox.add(pack)
+            except InvalidInput as error:
+                why.append(str(error))
+    return [pack for pack in packs if pack in toolbox.packs], why
+
+
+def _names(pack: Pack) -> Iterator[tuple[str, str]]:
+    """Every name that a pack takes up, with what it is the name of; "" for the pack itself."""
+    for name in (*pack.primitives, *pack.functions):
+        yield "a function", name
+        yield "an object", name.split(".")[0]
+    for name in pack.modules:
+        yield "a module", name
+    for name in pack.help:
+        yield "a help entry", name
+    yield "", pack.name
+
+
+def _listed(pack: Pack) -> dict[str, str]:
+    return {"name": pack.name, "description": pack.description, "type": pack.kind}
 
 
 def _tool(name: str, primitive: Primitive, lock: asyncio.Lock | None) -> Tool:
@@ -133,8 +208,18 @@ def _arity(primitive: Primitive) -> tuple[int, int | None]:
     return sum(p.default is p.empty for p in positional), len(positional)
 
 
-def _core_tools() -> Iterator[tuple[str, Tool]]:
+def _core_tools(emit: Emit | None) -> Iterator[tuple[str, Tool]]:
     yield "sleep", _tool("sleep", Primitive(_sleep), None)
+
+    async def note(function: str, error: str = "") -> None:
+        if emit is None:
+            return
+        content = f"{function} failed: {error[:_LONGEST_NOTE]}" if error else function
+        await emit(
+            "sandbox_event", content=content, args={"kind": "error" if error else "skill_call", "skill": function}
+        )
+
+    yield CALL_NOTE, _tool(CALL_NOTE, Primitive(note), None)
 
 
 async def _sleep(ms: Any = 0) -> None:
@@ -146,18 +231,3 @@ async def _sleep(ms: Any = 0) -> None:
 def _core_help() -> Iterator[tuple[str, str]]:
     for match in _DECLARATION.finditer(core_declarations()):
         yield match["name"], f"{match['text']}\n\n{match['code'].removeprefix('declare ')}"
-
-
-def _merge(what: str, into: dict[str, str], more: Mapping[str, str]) -> None:
-    for name, text in more.items():
-        if name in into:
-            raise InvalidInput(f"two packs have a {what} {name!r}: leave one of them out or rename it")
-        into[name] = text
-
-
-def _all_different(names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InvalidInput(f"two packs are called {name!r}: leave one of them out or rename it")
-        seen.add(name)

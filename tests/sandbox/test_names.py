@@ -309,6 +309,7 @@ async def skilled() -> AsyncIterator[ProcessSandbox]:
         "whole": "module.exports = () => require('sum').sum(1, 2);",
         "a": "exports.early = 1; exports.b = require('b').seen; exports.late = 2;",
         "b": "exports.seen = Object.keys(require('a'));",
+        "flaky": "if (!globalThis.tried) { globalThis.tried = true; throw new Error('first') } log('loaded')",
         "broken": "let x = ;",
         "thrower": "throw new Error('inside')",
         "caller": "exports.call = () => { throw new Error('later') }",
@@ -329,13 +330,26 @@ async def test_require(skilled: ProcessSandbox) -> None:
     assert (outcome.value_json, outcome.logs) == ("[3,7]", "loaded")
 
 
-async def test_require_in_a_circle(skilled: ProcessSandbox) -> None:
-    assert await value(skilled, "require('a')") == {"early": 1, "b": ["early"], "late": 2}
+async def test_require_in_a_circle_is_an_error_that_names_it(skilled: ProcessSandbox) -> None:
+    said = await message(skilled, "require('a')")
+
+    assert said.startswith("Error: require(a): require(b): ")
+    assert said.endswith("a circle: a → b → a")
+    assert await value(skilled, "require('sum').sum(1, 1)") == 2
+
+
+async def test_a_module_that_failed_is_tried_again(skilled: ProcessSandbox) -> None:
+    outcome = await skilled.run("for (let i = 0; i < 2; i++) try { require('flaky') } catch (e) { log(e.message) }")
+
+    assert outcome.logs.split("\n") == ["require(flaky): first", "loaded"]
 
 
 async def test_require_that_fails(skilled: ProcessSandbox) -> None:
     assert "require(nope): module not found; known: a, b" in await message(skilled, "require('nope')")
     assert "needs a module's name" in await message(skilled, "require('')")
+    assert "needs a module's name" in await message(skilled, "require(' ')")
+    assert "module not found" in await message(skilled, "require('__proto__')")
+    assert "module not found" in await message(skilled, "require('toString')")
     assert "require(broken): unexpected token" in await message(skilled, "require('broken')")
     assert await message(skilled, "require('thrower')") == "Error: require(thrower): inside"
 
@@ -366,6 +380,22 @@ async def test_skills(skilled: ProcessSandbox) -> None:
     assert await value(skilled, "[skillGet('sum'), skillGet('plain')]") == ["Adds.\nTwo numbers.", "just words"]
     assert "skillList()" in await value(skilled, "skillGet('nope')")
     assert "needs a name" in await message(skilled, "skillGet('')")
+
+
+@pytest.mark.parametrize("name", ["toString", "__proto__", "constructor"])
+async def test_inherited_names_are_no_help_and_no_skill(skilled: ProcessSandbox, name: str) -> None:
+    assert "There is no help" in await value(skilled, f"help('{name}')")
+    assert "There is no skill" in await value(skilled, f"skillGet('{name}')")
+
+
+async def test_help_is_a_title_sorted_lines_and_a_hint(skilled: ProcessSandbox) -> None:
+    title, blank, *lines, gap, hint = (await value(skilled, "help()")).split("\n")
+
+    assert title and hint.startswith('help("name")') and (blank, gap) == ("", "")
+    assert all(line.startswith("  ") and " — " in line for line in lines)
+    assert lines == sorted(lines)
+    assert await value(skilled, "help(null)") == await value(skilled, "help('')") == await value(skilled, "help()")
+    assert "help()" in await value(skilled, "help('nope')")
 
 
 async def test_no_skills_is_an_empty_list() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from agentloop.errors import InvalidInput
 from agentloop.packs.base import Pack, Primitive
-from agentloop.sandbox.toolbox import CORE_NAMES, Toolbox, core_declarations
+from agentloop.sandbox.toolbox import CORE_NAMES, Toolbox, core_declarations, settled
 
 
 async def _nothing(first: int, second: int = 0) -> None:
@@ -58,6 +58,73 @@ def test_names_that_can_be(name: str) -> None:
 def test_clashes(packs: list[Pack]) -> None:
     with pytest.raises(InvalidInput, match="two packs"):
         Toolbox(packs)
+
+
+@pytest.mark.parametrize(
+    "packs",
+    [
+        [_pack("a", functions={"x": ""}), _pack("b", primitives={"x": Primitive(_nothing)})],
+        [_pack("a", primitives={"x": Primitive(_nothing)}), _pack("b", functions={"x": ""})],
+        [_pack("a", primitives={"x": Primitive(_nothing)}, functions={"x": ""})],
+        [_pack("a", functions={"x": ""}), _pack("b", modules={"x": ""})],
+        [_pack("a", modules={"x": ""}), _pack("b", functions={"x": ""})],
+        [_pack("a", modules={"x": ""}, functions={"x": ""})],
+        [_pack("a", primitives={"x.y": Primitive(_nothing)}), _pack("b", functions={"x": ""})],
+    ],
+)
+def test_a_function_shares_its_name_with_nothing(packs: list[Pack]) -> None:
+    with pytest.raises(InvalidInput, match="rename it"):
+        Toolbox(packs)
+
+
+STANDING = [
+    _pack("files", primitives={"readFile": Primitive(_nothing), "page.click": Primitive(_nothing)}),
+    _pack("maths", modules={"sums": ""}, help={"Adding": ""}, functions={"double": ""}),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "owner"),
+    [
+        ("readFile", "function of pack 'files'"),
+        ("readfile", "function of pack 'files'"),
+        ("page", "object of pack 'files'"),
+        ("sums", "module of pack 'maths'"),
+        ("adding", "help entry of pack 'maths'"),
+        ("double", "function of pack 'maths'"),
+        ("maths", "another pack"),
+        ("parseurl", "what every script has"),
+        ("help", "what every script has"),
+        ("run", "what every script has"),
+    ],
+)
+def test_who_gives_way_has_no_name_that_anything_has(name: str, owner: str) -> None:
+    skill, other = _pack(name, help={name: "text"}, gives_way=True), _pack("other", help={"other": ""}, gives_way=True)
+
+    kept, why = settled([skill, *STANDING, other])
+
+    assert kept == [*STANDING, other]
+    assert len(why) == 1 and repr(name) in why[0] and owner in why[0]
+
+
+def test_nothing_of_a_pack_that_gives_way_is_taken_over() -> None:
+    half = _pack("half", help={"fine": "mine", "sums": "mine"}, modules={"more": ""}, gives_way=True)
+
+    kept, why = settled([*STANDING, half])
+
+    assert kept == STANDING and "'sums'" in why[0]
+    assert Toolbox(kept).config()["module_names"] == '["double", "sums"]'
+
+
+def test_of_two_that_give_way_the_first_stays() -> None:
+    first, second = _pack("a", help={"x": "1"}, gives_way=True), _pack("b", help={"x": "2"}, gives_way=True)
+
+    assert settled([first, second])[0] == [first]
+
+
+def test_what_does_not_give_way_clashes_as_ever() -> None:
+    with pytest.raises(InvalidInput, match="two packs"):
+        settled([_pack("a", help={"x": ""}), _pack("b", help={"x": ""})])
 
 
 def test_arguments_are_fitted() -> None:

@@ -31,7 +31,7 @@ class Child:
         self._config: dict[str, Any] = {}
         self._early: deque[tuple[int, int, bytes]] = deque()
         self._ended: tuple[int, bytes] | None = None
-        self._names = "[]"
+        self._names = self._functions = "[]"
         self._resident = 0
         self._ops = {
             "call": self._call,
@@ -53,6 +53,7 @@ class Child:
         _introduce(sock)
         self._config = json.loads(self._expect(w.INIT))
         self._names = json.dumps(self._config["names"])
+        self._functions = json.dumps(list(self._config["functions"]))
         if self._interrupt is not None:
             signal.signal(signal.SIGUSR1, self._stop_script)
         isolation = lock_down(memory_mb=self._config["memory_mb"], stack_mb=_STACK_MB, cpu_s=self._config["cpu_s"])
@@ -96,7 +97,7 @@ class Child:
             self._interrupt.arm(True)
         try:
             self._context.set_memory_limit(self._config["memory_mb"] << 20)
-            api = self._link(self._names)
+            api = self._link(self._names, self._functions)
             api("start", script, args)
             self._pump(api)
         except (self._engine.module.JSException, MemoryError, ValueError, TypeError, SystemError) as error:
@@ -212,6 +213,8 @@ class Child:
         if kind == "module":
             source = self._config["modules"].get(key)
             return "" if source is None else self._prelude.module(source)
+        if kind == "function":
+            return self._prelude.body(self._config["functions"][key])
         return str(self._config[kind])
 
     def _random(self, size: int, _first: str, _second: str) -> str:

@@ -12,7 +12,7 @@ alone tells a script's own frames from ours."""
 
 _BLANK: Final = "\n" * PRELUDE_LINE
 _EAGER: Final = ("values", "log", "globals")
-_LAZY: Final = ("names", "console", "repair", "url", "encoding", "clone", "crypto", "locale")
+_LAZY: Final = ("names", "functions", "console", "repair", "url", "encoding", "clone", "crypto", "locale")
 
 
 class Prelude(NamedTuple):
@@ -24,6 +24,10 @@ class Prelude(NamedTuple):
     def module(self, source: str) -> str:
         """The CommonJS `source` as a function expression."""
         return f"{_BLANK}(function (module, exports, require) {{{source}\n}})"
+
+    def body(self, source: str) -> str:
+        """The `source` of a function's body, out of the way of scripts' lines."""
+        return _BLANK + source
 
 
 def read_prelude() -> Prelude:

@@ -9,6 +9,7 @@
   const { apply, defineProperty, getPrototypeOf, setPrototypeOf, getOwnPropertyDescriptor } = Reflect;
   const { Error, TypeError, SyntaxError, Promise, Map, Array, String } = globalThis;
   const indirectEval = globalThis.eval;
+  const Function = getPrototypeOf(function () {}).constructor;
   const AsyncFunction = getPrototypeOf(async function () {}).constructor;
   const method = (f) => (self, ...rest) => apply(f, self, rest);
 
@@ -116,6 +117,22 @@
         owner = owner[path[i]];
       }
       kit.define(owner, path[path.length - 1], primitive(full));
+    }
+  };
+
+  // Functions of JavaScript that packs bring: read and compiled when first called.
+  kit.functions = { __proto__: null };
+  kit.note = primitive("@call");
+  kit.call = (name, args) => {
+    kit.call = kit.evaluate("prelude", "functions")(kit, { Function, AsyncFunction, SyntaxError, then: method(Promise.prototype.then) });
+    return kit.call(name, args);
+  };
+  const installFunctions = (names) => {
+    for (const name of names) {
+      const own = (args) => kit.call(name, args);
+      kit.define(own, "name", name, false);
+      kit.functions[name] = own;
+      kit.define(globalThis, name, own);
     }
   };
 
@@ -231,8 +248,9 @@
 
   for (const part of parts) part(kit);
   const operations = { start, poll, settle };
-  return (names) => {
+  return (names, functions) => {
     install(parse(names));
+    installFunctions(parse(functions));
     return (operation, ...rest) => operations[operation](...rest);
   };
 })

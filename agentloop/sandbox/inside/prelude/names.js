@@ -50,19 +50,24 @@
     }
   };
 
-  // A module that is still loading is handed out as far as it has got, as Node does.
   const modules = { __proto__: null };
+  const loading = [];
   const require = (name) => {
-    if (typeof name !== "string" || name === "") throw new TypeError("require(name) needs a module's name");
+    if (typeof name !== "string" || name.trim() === "") throw new TypeError("require(name) needs a module's name");
+    if (loading.includes(name)) throw new Error(`require(${name}): a circle: ${join([...loading.slice(loading.indexOf(name)), name], " → ")}`);
     if (modules[name] !== undefined) return modules[name].exports;
+    if (kit.functions[name] !== undefined) return kit.functions[name];
     const source = host("source", 0, "module:" + name);
     if (source === "") throw new Error(`require(${name}): module not found; known: ${data("module_names").join(", ") || "none"}`);
-    const module = modules[name] = { exports: {} };
+    const module = { exports: {} };
+    push(loading, name);
     try {
       kit.evaluate("module", name)(module, module.exports, require);
+      modules[name] = module;
     } catch (error) {
-      delete modules[name];
       throw new Error(`require(${name}): ${kit.describe(error, "load").message}`);
+    } finally {
+      loading.length--;
     }
     return module.exports;
   };
