@@ -10,6 +10,7 @@ from agentloop.artifacts.base import Artifacts
 from agentloop.clock import Clock
 from agentloop.guard.grants import Ask
 from agentloop.guard.policy import Policy
+from agentloop.guard.secrets import Secrets
 from agentloop.llm.base import LLM
 from agentloop.packs.base import Pack
 from agentloop.records import Json, Scope
@@ -30,7 +31,8 @@ class BuildContext:
 
     `llm` is metered: what it spends counts for the run. `http` is the guarded client once a pack
     needs one. `ask` pauses `clock` while a question is open. `enabled` None means all. `state` is what a pack
-    saved last in this session; `resumed` tells that this same run was begun by another process.
+    saved last in this session; `resumed` tells that this same run was begun by another process. `secrets` are those that its
+    scripts may use and never see.
     """
 
     run_id: str = ""
@@ -51,6 +53,7 @@ class BuildContext:
     start_url: str | None = None
     state: bytes | None = None
     resumed: bool = False
+    secrets: Secrets = field(default_factory=Secrets)
     settings: Mapping[str, Json] = field(default_factory=dict)
 
 

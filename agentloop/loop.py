@@ -7,7 +7,7 @@ every queue are built on; read it first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -23,6 +23,7 @@ from agentloop.events import RunEvent
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.policy import DefaultPolicy, Policy
 from agentloop.guard.redact import Redactor
+from agentloop.guard.secrets import Secret, Secrets
 from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM, Message, ModelReply
 from agentloop.records import Json, RunLimits, RunRequest, RunResult, Status, TurnOutcome, Usage
@@ -208,7 +209,8 @@ class RunHandle:
 class Loop:
     """The engine: a model, a store and what scripts may call. Serves any number of runs, one per session at a time.
 
-    Give either `capabilities` or a `sandbox_builder`. `settings` replaces `limits`, `history_window`, `compactor`
+    Give either `capabilities` or a `sandbox_builder`. `secrets` are bound for all its runs and taken out of all that
+    they keep and show; `packs.secret.secret_capability()` lets scripts use them. `settings` replaces `limits`, `history_window`, `compactor`
     and `context_budget`.
     """
 
@@ -230,6 +232,7 @@ class Loop:
         verify: Verify | None = None,
         artifacts: Artifacts | None = None,
         redactor: Redactor | None = None,
+        secrets: Iterable[Secret] = (),
         tracer_provider: TracerProvider | None = None,
         meter_provider: MeterProvider | None = None,
     ) -> None:
@@ -242,6 +245,7 @@ class Loop:
         self.model = model
         self.settings = settings or LoopSettings.of(limits, history_window, compactor, context_budget)
         self.verify = verify
+        bound = Secrets(secrets)
         self._given = Collaborators(
             store=store,
             llm=llm,
@@ -249,8 +253,9 @@ class Loop:
             policy=policy or DefaultPolicy(),
             on_ask=on_ask,
             artifacts=artifacts,
-            redactor=redactor or Redactor(),
+            redactor=bound.fed(redactor or Redactor()),
             tracing=Tracing(tracer_provider=tracer_provider, meter_provider=meter_provider),
+            secrets=bound,
         )
 
     async def open(self, request: RunRequest | str, *, on_event: OnEvent | None = None) -> RunHandle:

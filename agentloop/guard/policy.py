@@ -68,7 +68,8 @@ class AllowAll:
 
 @dataclass(frozen=True, kw_only=True)
 class DefaultPolicy:
-    """Denies side effects except the `allow_tools` named, and commands except `allow_commands`.
+    """Denies side effects except the `allow_tools` named, commands except `allow_commands`, and secrets except those
+    that the operator bound, which was their leave.
 
     Addresses are not its business: whatever leaves the process is judged by the network boundary.
     """
@@ -80,6 +81,8 @@ class DefaultPolicy:
         if call.tool not in SIDE_EFFECTS or call.tool in self.allow_tools:
             return Decision(allowed=True)
         if call.tool == "exec" and call.args.get("command") in self.allow_commands:
+            return Decision(allowed=True)
+        if call.tool == "secret" and call.args.get("bound") is True:
             return Decision(allowed=True)
         return Decision(allowed=False, reason=f"{call.tool} is denied by the default sandbox policy")
 

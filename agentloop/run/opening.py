@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.capabilities import BuildContext
@@ -19,6 +19,7 @@ from agentloop.guard.network.client import GuardedClient
 from agentloop.guard.network.guard import run_boundary
 from agentloop.guard.policy import Policy
 from agentloop.guard.redact import Redactor
+from agentloop.guard.secrets import Secrets
 from agentloop.journal import Journal, OnEvent
 from agentloop.llm.base import LLM
 from agentloop.records import RunRecord, RunRequest, Session, Status
@@ -52,6 +53,7 @@ class Collaborators:
     artifacts: Artifacts | None
     redactor: Redactor
     tracing: Tracing
+    secrets: Secrets = field(default_factory=Secrets)
 
 
 async def open_run(request: RunRequest, given: Collaborators, *, on_event: OnEvent | None) -> RunContext:
@@ -184,6 +186,7 @@ async def _context(
             start_url=request.url,
             state=None if request.fresh else await store.load_state(session.session_id),
             resumed=resumed,
+            secrets=given.secrets,
         ),
     )
 
