@@ -1,39 +1,84 @@
-"""Whether a browser that somebody else started can be held to the boundary."""
+"""Whether a browser's pages are held to the boundary: a page asks for a host that cannot exist, and our proxy must
+see it. What a browser was told of a proxy proves nothing: a policy of its machine may say otherwise."""
 
 from __future__ import annotations
 
-import secrets
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from urllib.parse import urlsplit
 
-from playwright.async_api import Browser
+from playwright.async_api import Browser, Page
 from playwright.async_api import Error as PlaywrightError
 
-from agentloop.errors import DriverError
-from agentloop.guard.network.base import NetworkDecision
+from agentloop.errors import DriverError, InvalidInput
+from agentloop.guard.network.base import OwnPorts
+from agentloop.guard.network.egress import BoundaryKind
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.proxy import FilteringProxy
 
-__all__ = ["check_guarded"]
+__all__ = ["as_held", "held", "kept_off", "probed"]
 
-_PROBE_MS = 5_000
+_PROBE_S = 15.0
 
 
-async def check_guarded(browser: Browser) -> None:
-    """Lets a new context ask for a host that cannot exist: our proxy must see it, else `DriverError`."""
-    seen: list[NetworkDecision] = []
-    nonce = f"{secrets.token_hex(16)}.invalid"
-    async with FilteringProxy(Boundary(allow=[]), on_decision=seen.append) as proxy:
+async def probed(page: Page, proxy: FilteringProxy) -> bool:
+    """Whether what an empty page of the proxy's context asks for comes by the proxy. It leaves no trace in the page."""
+    try:
+        async with asyncio.timeout(_PROBE_S):
+            await page.evaluate(_source(), f"http://{proxy.probe_host}/")
+    except (TimeoutError, PlaywrightError):
+        pass  # an answer is not expected
+    return proxy.probed
+
+
+async def held(browser: Browser) -> bool:
+    """Whether a new context of the browser goes through a proxy of ours."""
+    async with FilteringProxy(Boundary(allow=[])) as proxy:
         credentials = {"server": proxy.url, "username": proxy.username, "password": proxy.password}
         try:
-            context = await browser.new_context(proxy=credentials)  # type: ignore[arg-type]
-            try:
-                page = await context.new_page()
-                await page.goto(f"http://{nonce}/", timeout=_PROBE_MS)
-            finally:
-                await context.close()
-        except PlaywrightError:
-            pass  # an answer is not expected
-    if not any(decision.host == nonce for decision in seen):
-        raise DriverError(
-            "This browser does not send its requests through our proxy, so nothing would hold its pages back. "
-            "Start it on this machine without a proxy policy of its own, or pass dangerously_unguarded=True."
-        )
+            async with asyncio.timeout(_PROBE_S):
+                context = await browser.new_context(proxy=credentials)  # type: ignore[arg-type]
+                try:
+                    return await probed(await context.new_page(), proxy)
+                finally:
+                    await context.close()
+        except (TimeoutError, PlaywrightError):
+            return False
+
+
+def as_held(kind: BoundaryKind, *, passed: bool, unguarded: bool) -> BoundaryKind:
+    """How pages of a mode are held after its probe. Raises `DriverError` when they are not and nobody said so."""
+    if passed:
+        return kind
+    if unguarded:
+        return "unguarded"
+    raise DriverError(
+        "This browser does not send its requests through our proxy, so nothing would hold its pages back. "
+        "Start it on this machine and without a proxy policy of its own, or, where every page is trusted, say "
+        "--dangerously-unguarded (dangerously_unguarded=True)."
+    )
+
+
+@contextmanager
+def kept_off(cdp_url: str | None, own_ports: OwnPorts) -> Iterator[None]:
+    """Keeps pages off the debugging port of a browser that was connected to, for the block."""
+    try:
+        port = urlsplit(cdp_url or "").port
+    except ValueError as error:
+        raise InvalidInput(f"{cdp_url!r} is no address of a browser: {error}") from None
+    if port is None:
+        yield
+        return
+    own_ports.add(port)
+    try:
+        yield
+    finally:
+        own_ports.discard(port)
+
+
+@cache
+def _source() -> str:
+    return files("agentloop.drivers").joinpath("reach_out.js").read_text(encoding="utf-8").partition("\n")[2]

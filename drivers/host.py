@@ -16,13 +16,14 @@ from playwright.async_api import Error as PlaywrightError
 
 from agentloop.drivers.download_manager import DownloadManager
 from agentloop.drivers.faults import first_line
-from agentloop.drivers.guarded import check_guarded
+from agentloop.drivers.guarded import as_held, held, kept_off, probed
 from agentloop.drivers.locate import BrowserBinary, find_browser
 from agentloop.drivers.playwright_driver import PlaywrightDriver
 from agentloop.drivers.processes import end_processes_with
 from agentloop.drivers.refusals import Refusals
 from agentloop.errors import BrowserLost, BrowserNotFound, Closed, DriverError, DriverTimeout, InvalidInput
-from agentloop.guard.network.base import OwnPorts
+from agentloop.guard.network.base import OwnPorts, Resolver
+from agentloop.guard.network.egress import BoundaryKind, Egress
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.proxy import FilteringProxy, RefusingProxy
 
@@ -40,6 +41,8 @@ _ARGS = (
     "--site-per-process",  # a headless shell has no site isolation of its own accord
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-quic",
+    "--dns-prefetch-disable",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # names are resolved by the proxies alone
 )
 
 
@@ -59,7 +62,9 @@ class BrowserHost:
     """A running browser in which sessions are opened; made by `BrowserHost.launch()`.
 
     `binary` is what was started, None for a browser that was connected to. `sandboxed` tells whether
-    it has been started with Chromium's sandbox; of another's browser that is not known.
+    it has been started with Chromium's sandbox; of another's browser that is not known. `boundary` tells how its
+    pages are held: "proxy"; "tcp-only" in a browser that was connected to, whose WebRTC can still send UDP past the
+    proxy; or "unguarded".
     """
 
     def __init__(
@@ -68,13 +73,16 @@ class BrowserHost:
         nowhere: RefusingProxy,
         *,
         own_ports: OwnPorts,
+        resolver: Resolver | None,
         options: LaunchOptions,
     ) -> None:
         self.own_ports = own_ports
+        self.boundary: BoundaryKind = "proxy" if options.cdp_url is None else "tcp-only"
         self.binary = options.binary
         self.sandboxed = options.sandboxed
         self.version = ""
         self._options = options
+        self._resolver = resolver
         self._playwright = playwright
         self._nowhere = nowhere
         self._browser: Browser | None = None
@@ -95,14 +103,17 @@ class BrowserHost:
         cdp_url: str | None = None,
         dangerously_unguarded: bool = False,
         own_ports: OwnPorts | None = None,
+        resolver: Resolver | None = None,
     ) -> AsyncIterator[BrowserHost]:
         """Starts a browser for the block; it is closed at the end, within 5 s.
 
         The browser itself is behind a proxy that refuses all: only sessions reach anything. `own_ports` are those
-        of this process that pages must never reach. `browser_sandbox`: "auto" is on, and off for root, for whom
-        Chromium has none. `cdp_url` connects to a running browser instead; it is refused when its contexts do
-        not go through our proxy, unless `dangerously_unguarded`. Raises `BrowserNotFound` when there is no
-        browser or it cannot have the sandbox that was asked for, `DriverTimeout` after 30 s.
+        of this process that pages must never reach; `resolver` turns names into addresses, by default the system's.
+        `browser_sandbox`: "auto" is on, and off for root, for whom Chromium has none. `cdp_url` connects to a
+        running browser instead, in which sessions get contexts of their own. Whatever the browser, it is refused
+        when its contexts do not go through our proxy, unless `dangerously_unguarded`. Raises `BrowserNotFound` when
+        there is no browser or it cannot have the sandbox that was asked for, `DriverTimeout` after 30 s, and
+        `DriverError` for a browser that cannot be held.
         """
         options = LaunchOptions(
             binary=None if cdp_url else _binary(executable, headed=not headless),
@@ -116,7 +127,8 @@ class BrowserHost:
         async with AsyncExitStack() as stack:
             playwright = await _started(stack)
             nowhere = await stack.enter_async_context(RefusingProxy(own_ports=ports))
-            host = cls(playwright, nowhere, own_ports=ports, options=options)
+            stack.enter_context(kept_off(cdp_url, ports))
+            host = cls(playwright, nowhere, own_ports=ports, resolver=resolver, options=options)
             stack.push_async_callback(host.close)
             await host.browser()
             yield host
@@ -148,8 +160,10 @@ class BrowserHost:
         self,
         *,
         allow: Sequence[str] | None = None,
+        narrow: Sequence[str] | None = None,
         allow_private: bool = False,
         start_url: str | None = None,
+        egress: Egress | None = None,
         viewport: tuple[int, int] = (1280, 720),
         storage_state: bytes | None = None,
         locale: str = "en-US",
@@ -159,15 +173,23 @@ class BrowserHost:
         """A session of its own: cookies, cache and storage are shared with no other one.
 
         It reaches what `allow` (patterns), `allow_private` and the origin of `start_url` open, by the rule of
-        `agentloop.guard.network`. Downloads are kept in the folder `downloads`, else they go with the session;
+        `agentloop.guard.network`, and of it only what `narrow` (patterns, a request's) allows as well. `egress` is
+        told of what passes, and caps it. Downloads are kept in the folder `downloads`, else they go with the session;
         what is larger than `download_bytes` is thrown away.
-        Raises `InvalidInput` for a pattern that a browser cannot be held to, `DriverTimeout`, `BrowserLost`.
+        Raises `InvalidInput` for a pattern that a browser cannot be held to, `DriverTimeout`, `BrowserLost`,
+        `DriverError` when the session's pages turn out not to be held.
         """
         boundary = Boundary(
-            allow=allow, start_url=start_url, allow_private=allow_private, own_ports=self.own_ports
-        ).for_browser()
+            allow=allow,
+            start_url=start_url,
+            allow_private=allow_private,
+            own_ports=self.own_ports,
+            resolver=self._resolver,
+        )
+        boundary = boundary.narrowed(narrow).for_browser()
         refusals = Refusals()
-        async with FilteringProxy(boundary, on_decision=refusals) as proxy:
+        door = (egress or Egress()).door("page")
+        async with FilteringProxy(boundary, on_decision=refusals, door=door) as proxy:
             context = await self._context(
                 viewport={"width": viewport[0], "height": viewport[1]},
                 locale=locale,
@@ -179,6 +201,8 @@ class BrowserHost:
             driver = PlaywrightDriver(context, boundary=boundary, refusals=refusals, downloads=manager, log=proxy)
             try:
                 await _opened(driver)
+                passed = await probed(context.pages[0], proxy)
+                door.egress.opened(as_held(self.boundary, passed=passed, unguarded=self._options.unguarded))
                 yield driver
             finally:
                 await driver.close()
@@ -208,8 +232,8 @@ class BrowserHost:
     async def _connect(self, url: str) -> Browser:
         browser = await self._playwright.chromium.connect_over_cdp(url, slow_mo=self._options.slow_mo_ms)
         try:
-            if not self._options.unguarded:
-                await check_guarded(browser)
+            passed = await held(browser)
+            self.boundary = as_held("tcp-only", passed=passed, unguarded=self._options.unguarded)
         except BaseException:
             await browser.close()
             raise
@@ -236,8 +260,12 @@ async def one_session(
     *,
     headless: bool,
     allow: Sequence[str] | None,
+    narrow: Sequence[str] | None,
     allow_private: bool,
     start_url: str | None,
+    egress: Egress | None,
+    own_ports: OwnPorts | None,
+    resolver: Resolver | None,
     viewport: tuple[int, int],
     browser_sandbox: BrowserSandbox,
     slow_mo_ms: float,
@@ -245,11 +273,19 @@ async def one_session(
 ) -> AsyncIterator[PlaywrightDriver]:
     """A host with one driver; see `PlaywrightDriver.launch`."""
     async with (
-        BrowserHost.launch(headless=headless, browser_sandbox=browser_sandbox, slow_mo_ms=slow_mo_ms) as host,
+        BrowserHost.launch(
+            headless=headless,
+            browser_sandbox=browser_sandbox,
+            slow_mo_ms=slow_mo_ms,
+            own_ports=own_ports,
+            resolver=resolver,
+        ) as host,
         host.driver(
             allow=allow,
+            narrow=narrow,
             allow_private=allow_private,
             start_url=start_url,
+            egress=egress,
             viewport=viewport,
             storage_state=storage_state,
         ) as driver,

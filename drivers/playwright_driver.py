@@ -31,7 +31,8 @@ from agentloop.drivers.tab_set import TabSet
 from agentloop.drivers.trace import Trace
 from agentloop.drivers.typing import insert_text, send_keys
 from agentloop.errors import InvalidInput, RequestRefused, TargetError, WorldError
-from agentloop.guard.network.base import DecisionCount
+from agentloop.guard.network.base import DecisionCount, OwnPorts, Resolver
+from agentloop.guard.network.egress import Egress
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.proxy import FilteringProxy
 from agentloop.records import Json
@@ -90,8 +91,12 @@ class PlaywrightDriver:
         *,
         headless: bool = True,
         allow: Sequence[str] | None = None,
+        narrow: Sequence[str] | None = None,
         allow_private: bool = False,
         start_url: str | None = None,
+        egress: Egress | None = None,
+        own_ports: OwnPorts | None = None,
+        resolver: Resolver | None = None,
         viewport: tuple[int, int] = (1280, 720),
         browser_sandbox: Literal["auto", "on", "off"] = "auto",
         slow_mo_ms: float = 0,
@@ -106,8 +111,12 @@ class PlaywrightDriver:
         return one_session(
             headless=headless,
             allow=allow,
+            narrow=narrow,
             allow_private=allow_private,
             start_url=start_url,
+            egress=egress,
+            own_ports=own_ports,
+            resolver=resolver,
             viewport=viewport,
             browser_sandbox=browser_sandbox,
             slow_mo_ms=slow_mo_ms,
@@ -213,6 +222,18 @@ class PlaywrightDriver:
         """The id of the frame inside the element that `script(argument)` returns."""
         async with self._keeper.page(script.name, _READ_S) as session:
             return await session.child_frame(frame, script, argument)
+
+    # Hidden ------------------------------------------------------------------------------------------
+
+    async def listeners(self, frame: str, script: PageScript) -> int:
+        """Tells the script of the elements that listen for clicks."""
+        async with self._keeper.page(script.name, _READ_S) as session:
+            return await session.listeners(frame, script)
+
+    async def closed_roots(self, frame: str, script: PageScript) -> int:
+        """Tells the script of closed shadow roots."""
+        async with self._keeper.page(script.name, _READ_S) as session:
+            return await session.closed_roots(frame, script)
 
     # Pointer -----------------------------------------------------------------------------------------
 

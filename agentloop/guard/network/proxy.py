@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from dataclasses import replace
 from typing import Self
 
@@ -37,6 +38,7 @@ _log = logging.getLogger(__name__)
 _CLOSE_S = 5.0
 # So many more connections are told why they are refused; those beyond get the bare status.
 _TOLD = 64
+_PROBE = "probe"
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -151,8 +153,9 @@ class FilteringProxy(_Listener):
     """`async with FilteringProxy(boundary) as proxy`: one context's way out.
 
     It has its own port, user name and password; without those it answers 407 to everybody else.
-    What passes is counted, and held to a cap, by the run's `door`; without one by a door of its own. Raises
-    `InvalidInput` when the boundary holds a pattern with a path.
+    A request for `probe_host`, which leads nowhere, is neither judged nor told of: it sets `probed`, which proves
+    that whoever asked goes through here. What passes is counted, and held to a cap, by the run's `door`; without
+    one by a door of its own. Raises `InvalidInput` when the boundary holds a pattern with a path.
     """
 
     def __init__(
@@ -164,14 +167,22 @@ class FilteringProxy(_Listener):
         door: EgressDoor | None = None,
     ) -> None:
         self._own_credentials = Credentials.random()
+        self.probe_host = f"{secrets.token_hex(16)}.invalid"
+        self.probed = False
         super().__init__(
-            boundary.for_browser(),
+            _Probed(boundary.for_browser(), self.probe_host),
             boundary.own_ports,
             credentials=self._own_credentials,
             on_decision=on_decision,
             limits=limits or ProxyLimits(),
             door=door,
         )
+
+    def _decide(self, decision: NetworkDecision) -> None:
+        if decision.host == self.probe_host and decision.rule == _PROBE:
+            self.probed = True
+        else:
+            super()._decide(decision)
 
     @property
     def username(self) -> str:
@@ -202,6 +213,19 @@ class RefusingProxy(_Listener):
             limits=limits or ProxyLimits(),
             door=None,
         )
+
+
+class _Probed:
+    """A gate and one host more, which is nobody's."""
+
+    def __init__(self, gate: Gate, probe_host: str) -> None:
+        self._gate = gate
+        self._probe_host = probe_host
+
+    async def resolve(self, host: str, port: int, scheme: str = "", *, path: str | None = None) -> Checked:
+        if host == self._probe_host:
+            raise RequestRefused("this proves that requests come by here", host=host, rule=_PROBE)
+        return await self._gate.resolve(host, port, scheme, path=path)
 
 
 class _Full:
