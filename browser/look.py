@@ -7,7 +7,6 @@ is one line joined by ` · `. All that the page says is written so that it canno
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 from agentloop.browser.base import Mark
 from agentloop.browser.fitting import Line, fitted
 from agentloop.browser.listing import Listing, ScrollState
+from agentloop.guard import fence
 from agentloop.records import Json
 
 __all__ = ["Look", "mark_line", "plain", "quote", "render"]
@@ -27,8 +27,6 @@ _ADDRESS_LIMIT = 200
 _CARD_MARKS = 6
 _CARD_CHARS = 160
 _ROW_CHARS = 400
-_UNQUOTED = re.compile(r"[\[\]\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-"""What JSON leaves as it is and a line of ours may not hold: brackets, breaks of line, what does not show."""
 _MANY_MARKS = 40
 """More marks than this and the cap is two thirds: listings hold fewer characters to the token than prose."""
 
@@ -49,16 +47,12 @@ class Look:
 
 def quote(text: str, limit: int = _NAME_LIMIT) -> str:
     """Page text as a JSON string of at most `limit` characters of text, which no page can break out of."""
-    return re.sub(_UNQUOTED, lambda found: f"\\u{ord(found[0]):04x}", json.dumps(_cut(text, limit), ensure_ascii=False))
+    return fence.quoted(text, limit)
 
 
 def plain(text: str) -> str:
     """Page text outside quotes: it can draw no mark, no fence and no first line of ours."""
-    text = re.sub(r"\[(\s*\w{0,9}\s*)\]", r"(\1)", text)
-    # The bracket that closes a number may be in another piece of text than the one that opens it.
-    text = re.sub(r"^(\s*\w{0,9}\s*)\]", r"\1)", text)
-    text = text.replace("`" * 3, "'" * 3)
-    return re.sub(r"PAGE NOW|CHANGED since", lambda found: found[0].lower(), text)
+    return fence.plain(text)
 
 
 def _cut(text: str, limit: int) -> str:

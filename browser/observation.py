@@ -52,7 +52,8 @@ class Watcher:
         changed = changed_line(self._before, self._shown) if self._before else ""
         self._turn += 1
         await self._keep(look.listing, until)
-        return Observation(text=f"{look.text}\nCHANGED since your last script: {changed}" if changed else look.text)
+        text = f"{look.text}\nCHANGED since your last script: {changed}" if changed else look.text
+        return Observation(text=text, untrusted=False)  # look() and receipts write page text as `guard.fence` has it
 
     async def _keep(self, listing: Listing, until: float) -> None:
         """Saves the picture with its marks; a page that cannot be pictured, or a full disk, costs the turn nothing."""

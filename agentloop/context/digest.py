@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from agentloop.guard.fence import quoted
 from agentloop.records import Json
 
 __all__ = ["shape"]
@@ -99,8 +100,7 @@ def _member(name: str, objects: Sequence[dict[str, Json]], level: int, nested: i
 
 
 def _written(name: str) -> str:
-    short = name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
-    return short if _IDENTIFIER.fullmatch(short) else json.dumps(short, ensure_ascii=False)
+    return name if len(name) <= _NAME_CHARS and _IDENTIFIER.fullmatch(name) else quoted(name, _NAME_CHARS)
 
 
 def _array(arrays: Sequence[list[Json]], level: int, nested: int, detail: _Detail) -> str:

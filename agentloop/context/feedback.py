@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from agentloop.context.words import fill, sections
+from agentloop.guard.fence import fence, one_line
 from agentloop.sandbox.base import Outcome, ScriptError
 
-__all__ = ["LOG_CHARS", "Phrase", "args_shape", "fence", "result_text", "say"]
+__all__ = ["LOG_CHARS", "Phrase", "args_shape", "result_text", "say"]
 
 Phrase = Literal[
     "acts_done",
@@ -21,7 +21,6 @@ Phrase = Literal[
     "empty",
     "error",
     "error_at",
-    "fence",
     "hint_deadline",
     "hint_died",
     "hint_name",
@@ -54,7 +53,6 @@ _RECEIPTS = 12
 _RECEIPT_CHARS = 120
 _WARNINGS = 8
 _WARNING_CHARS = 200
-_FENCE_WORDS = re.compile(r"outside(\s+)text", re.IGNORECASE)
 _DEADLINE = re.compile(r"deadline|timed? ?out|cancel+ed", re.IGNORECASE)
 _VALUE = re.compile(r"undefined|null|not iterable", re.IGNORECASE)
 
@@ -67,12 +65,6 @@ def say(phrase: Phrase, /, **values: object) -> str:
 def args_shape(shape: str) -> str:
     """The digest of the carry with its label; "" stays ""."""
     return say("shape", shape=shape) if shape else ""
-
-
-def fence(text: str, nonce: str) -> str:
-    """`text` marked as written by strangers. `nonce` must be new each time, so that the text cannot close the fence;
-    the fence's own words inside it are broken up."""
-    return say("fence", nonce=nonce, text=_FENCE_WORDS.sub(r"outside-text", text))
 
 
 def result_text(
@@ -105,7 +97,7 @@ def _returned_nothing(outcome: Outcome) -> bool:
 
 
 def _receipt_lines(receipts: Sequence[str]) -> list[str]:
-    lines = [_one_line(receipt, _RECEIPT_CHARS) for receipt in receipts]
+    lines = [one_line(receipt, _RECEIPT_CHARS) for receipt in receipts]
     if len(lines) <= _RECEIPTS:
         return lines
     # The newest acts matter most: they made the page that is there now.
@@ -119,7 +111,7 @@ def _told_by_script(outcome: Outcome, log_chars: int, nonce: str | None) -> list
         told.append(_error_line(outcome.error))
     if not told or not outcome.untrusted:
         return told
-    return [fence("\n".join(told), secrets.token_hex(4) if nonce is None else nonce)]
+    return [fence("\n".join(told), nonce)]
 
 
 def _error_line(error: ScriptError) -> str:
@@ -154,14 +146,9 @@ def _hint(error: ScriptError) -> Phrase | None:
 
 def _warning_lines(warnings: Sequence[str]) -> Iterator[str]:
     for warning in warnings[:_WARNINGS]:
-        yield say("warning", text=_one_line(warning, _WARNING_CHARS))
+        yield say("warning", text=one_line(warning, _WARNING_CHARS))
     if len(warnings) > _WARNINGS:
         yield say("warnings_left_out", count=len(warnings) - _WARNINGS)
-
-
-def _one_line(text: str, limit: int) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
 def _middle_cut(text: str, limit: int) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agentloop.context.history import Entry
 from agentloop.context.tokens import Estimator
 from agentloop.context.words import fill, sections
+from agentloop.guard.fence import tame
 
 __all__ = ["Piece", "cut", "framed", "noted", "packed", "parts_of", "pieces_of", "shortened"]
 
@@ -25,14 +26,17 @@ class Piece:
 
 
 def pieces_of(entries: Iterable[Entry]) -> list[Piece]:
-    """Each entry under the name of its kind."""
-    return [Piece(_say(entry.kind), entry.content) for entry in entries]
+    """Each entry under the name of its kind and a number that no entry can know, so that none forges another."""
+    nonce = secrets.token_hex(4)
+    return [Piece(f"{_say(entry.kind)} {nonce}", entry.content) for entry in entries]
 
 
 def parts_of(summaries: Sequence[str]) -> list[Piece]:
-    """Partial summaries, each under its number."""
-    count = len(summaries)
-    return [Piece(_say("part", number=number, count=count), text) for number, text in enumerate(summaries, 1)]
+    """Partial summaries, each under its number, and one that they cannot know."""
+    count, nonce = len(summaries), secrets.token_hex(4)
+    return [
+        Piece(_say("part", number=number, count=count, nonce=nonce), text) for number, text in enumerate(summaries, 1)
+    ]
 
 
 def cut(pieces: Iterable[Piece], room: int, estimate: Estimator) -> Iterator[Piece]:
@@ -73,8 +77,8 @@ def framed(pieces: Sequence[Piece], *, number: int = 1, count: int = 1) -> str:
 
 
 def noted(summary: str, count: int) -> str:
-    """A summary as it is sent and kept in place of `count` messages."""
-    return _say("note", summary=summary, count=count)
+    """A summary as it is sent and kept in place of `count` messages, with an end that it cannot forge."""
+    return _say("note", summary=tame(summary), count=count, nonce=secrets.token_hex(4))
 
 
 def shortened(summary: str) -> str:

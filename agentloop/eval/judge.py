@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import secrets
 from functools import cache
 from importlib.resources import files
 
-from agentloop.context.feedback import fence
 from agentloop.context.words import fill
 from agentloop.errors import ModelError
 from agentloop.eval.base import Criterion, Score
+from agentloop.guard.fence import fence
 from agentloop.guard.redact import Redactor
 from agentloop.llm.base import LLM, Message, ModelReply, ModelRequest
 from agentloop.records import Usage
@@ -48,13 +47,12 @@ class Judge:
 
     async def _ask(self, criterion: str, task: str, answer: str, record: str) -> ModelReply:
         shown = self._redactor.text
-        nonce = secrets.token_hex(4)
         question = fill(
             _words("judge-user.md"),
             task=shown(task),
             criterion=shown(criterion),
-            answer=fence(shown(answer), nonce),
-            record=fence(shown(record), nonce),
+            answer=fence(shown(answer)),
+            record=fence(shown(record)),
         )
         messages = [Message("system", _words("judge-system.md")), Message("user", question)]
         reply = await self._llm.complete(ModelRequest(messages=messages, model=self._model, temperature=0.0))

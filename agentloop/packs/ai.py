@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput, ModelError
+from agentloop.guard.fence import fence
 from agentloop.llm.base import LLM, Message, ModelRequest
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.options import Options
@@ -22,7 +22,6 @@ __all__ = ["ai_capability", "ai_pack", "json_values", "without_fence"]
 
 _DESCRIPTION: Final = "Asks a model."
 _FENCE: Final = re.compile(r"```[^\n`]*\n(?P<inside>.*?)\n?```", re.DOTALL)
-_FENCE_WORDS: Final = re.compile(r"outside(\s+)text", re.IGNORECASE)
 _TRIES: Final = 2
 _SHOWN: Final = 200
 _STARTS_TRIED: Final = 100
@@ -145,14 +144,10 @@ def _system(system: str) -> list[Message]:
 
 
 def _fenced(value: Json) -> str:
-    """Text from outside in a fence that it cannot close itself, because it does not know the nonce."""
     if value is None:
         return ""
-    inside = _FENCE_WORDS.sub(
-        "outside-text", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    )
-    fence = words("ai.md")["input"].replace("{nonce}", secrets.token_hex(4))
-    return "\n\n" + fence.replace("{input}", inside)
+    inside = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "\n\n" + words("ai.md")["input"].replace("{input}", fence(inside))
 
 
 def _judge(schema: Json) -> Callable[[Any], list[str]]:

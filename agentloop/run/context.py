@@ -13,9 +13,10 @@ from agentloop.clock import Clock
 from agentloop.context import feedback
 from agentloop.context.digest import shape
 from agentloop.errors import EndRun
+from agentloop.guard.fence import fence, one_line
 from agentloop.journal import Journal
 from agentloop.llm.base import LLM
-from agentloop.packs.base import Pack
+from agentloop.packs.base import Observation, Pack
 from agentloop.records import RunRecord, RunRequest, Session, Status, Step
 from agentloop.run.heartbeat import beating
 from agentloop.run.spending import Spending
@@ -28,11 +29,15 @@ __all__ = ["OBSERVE_S", "STOP_S", "RunContext"]
 
 OBSERVE_S = 5.0
 STOP_S = 5.0
+_ERROR_CHARS = 200
 
 
 @dataclass(kw_only=True)
 class RunContext:
-    """One run's surroundings. Made by `open_run`; `start` builds sandbox and packs, `stop` closes them."""
+    """One run's surroundings. Made by `open_run`; `start` builds sandbox and packs, `stop` closes them.
+
+    `tainted`: the carry may hold text written by strangers. One that an earlier run left always may.
+    """
 
     request: RunRequest
     run: RunRecord
@@ -49,12 +54,14 @@ class RunContext:
     built: BuiltSandbox | None = None
     resumed: bool = False
     shape: str = ""
+    tainted: bool = False
     in_script: bool = False
     observed: tuple[str, ...] = ()
     _exit: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
         self.shape = shape(self.carry)
+        self.tainted = self.carry is not None
 
     @property
     def answered(self) -> str | None:
@@ -103,23 +110,22 @@ class RunContext:
 
     async def observe(self) -> tuple[str, ...]:
         """What the packs show the model now, in order; an error becomes one line."""
-        texts = [await self._observe(pack) for pack in self.packs]
-        self.observed = tuple(text for text in texts if text)
+        seen = [found for pack in self.packs if (found := await self._observe(pack)) and found.text]
+        self.observed = tuple(found.text for found in seen)
         if self.observed:
             self.journal.live("observation", "\n\n".join(self.observed))
-        return self.observed
+        return tuple(fence(found.text) if found.untrusted else found.text for found in seen)
 
-    async def _observe(self, pack: Pack) -> str:
+    async def _observe(self, pack: Pack) -> Observation | None:
         if pack.observe is None:
-            return ""
+            return None
         try:
             async with asyncio.timeout(OBSERVE_S):
-                seen = await pack.observe()
+                return await pack.observe()
         except EndRun:
             raise
         except Exception as error:  # the border: a pack is foreign code, and costs one line, never the turn
-            return _unseen(pack, error)
-        return seen.text if seen else ""
+            return Observation(text=_unseen(pack, error), untrusted=False)
 
     def receipts(self) -> tuple[str, ...]:
         """What the last script's calls did, from the packs that keep receipts."""
@@ -153,7 +159,7 @@ def _receipts(pack: Pack) -> Sequence[str]:
 
 def _unseen(pack: Pack, error: Exception) -> str:
     why = str(error) or ("it took too long" if isinstance(error, TimeoutError) else type(error).__name__)
-    return feedback.say("observe_failed", pack=pack.name, error=why)
+    return feedback.say("observe_failed", pack=pack.name, error=one_line(why, _ERROR_CHARS))
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:

@@ -9,6 +9,7 @@ from agentloop.context.digest import shape
 from agentloop.context.prompt import Prompt
 from agentloop.context.reply import Script
 from agentloop.errors import EndRun, EndTurn
+from agentloop.guard.fence import tame
 from agentloop.guard.redact import Redactor
 from agentloop.records import Json, Status, Usage
 from agentloop.run.context import RunContext
@@ -48,6 +49,8 @@ async def execute(
         ended, outcome = raised, raised.outcome or Outcome()
     context.spending.calls += outcome.calls
     context.trace.ran(duration_ms=outcome.duration_ms, failed=outcome.error is not None)
+    # A script that only reads its args logs what strangers wrote as well as one that asks for it.
+    outcome = replace(outcome, untrusted=outcome.untrusted or context.tainted)
     over_budget = await _thread(context, outcome)
     outcome = _redacted(outcome, redactor)
     receipts = tuple(map(redactor.text, context.receipts()))
@@ -81,6 +84,7 @@ async def _thread(context: RunContext, outcome: Outcome) -> EndRun | None:
     except EndRun as end:
         return end
     context.carry = None if outcome.value_json == "null" else outcome.value_json
+    context.tainted = outcome.untrusted and context.carry is not None
     kept = context.carry and context.journal.redactor.document(context.carry)
     context.shape = shape(kept)
     # A process that lost the run must not write its carry over the new owner's.
@@ -120,7 +124,7 @@ def _reproach(script: Script, prompt: Prompt) -> list[str]:
 
 
 def _feedback_of(ended: EndRun | EndTurn | None) -> list[str]:
-    return [str(ended.data or ended.reason)] if isinstance(ended, EndTurn) else []
+    return [tame(str(ended.data or ended.reason))] if isinstance(ended, EndTurn) else []
 
 
 def _raise_end(context: RunContext, outcome: Outcome, ended: EndRun | EndTurn | None) -> None:

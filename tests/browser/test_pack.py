@@ -92,7 +92,7 @@ def receipts(pack: Pack) -> tuple[str, ...]:
 async def page_of(pack: Pack) -> str:
     assert pack.observe is not None
     seen = await pack.observe()
-    assert seen is not None and seen.untrusted
+    assert seen is not None and not seen.untrusted
     return seen.text
 
 

@@ -66,7 +66,7 @@ async def test_past_the_trigger_all_but_the_newest_are_one_summary() -> None:
     done = await compact(entries, llm)
     assert done.retained_from == 41 and done.entries[1:] == tuple(entries[41:])
     assert done.entries[0] == Entry("summary", done.summary, "r")
-    assert "41" in done.summary and done.summary.rstrip().endswith("word")
+    assert "41" in done.summary and "word\n[end of notes " in done.summary
     assert len(llm.requests) == 1
 
 
@@ -110,7 +110,8 @@ async def test_the_summariser_reads_everything_between_marks_under_the_prompt() 
     text = request.messages[1].text
     assert re.fullmatch(r"\[transcript (\w{8})\]\n.*\n\[end of transcript \1\]", text, re.DOTALL)
     assert all(entry.content in text for entry in entries[:41]) and entries[41].content not in text
-    assert "[request]\nThe budget is 12 EUR." in text and "[script]\nstep0()" in text
+    assert re.search(r"\[request \w{8}\]\nThe budget is 12 EUR\.", text)
+    assert re.search(r"\[script \w{8}\]\nstep0\(\)", text)
 
 
 async def test_the_reserve_is_the_cap_of_every_call_and_its_words_are_in_the_prompt() -> None:
@@ -163,7 +164,7 @@ async def test_a_message_larger_than_a_call_is_read_in_stretches() -> None:
     budget = ContextBudget(4096)
     await compact([*entries, *turns(9)], llm, trigger=4, keep=4, budget=budget)
     assert all(f"{fact}\n" in f"{asked(llm)}\n" for fact in facts)
-    assert "[result, continued]" in asked(llm)
+    assert re.search(r"\[result \w{8}, continued\]", asked(llm))
     assert max(sizes(llm, estimate_tokens)) <= budget.allowance
 
 

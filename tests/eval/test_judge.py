@@ -74,7 +74,7 @@ async def test_answer_and_record_are_fenced() -> None:
     _, llm = await asked("Score: 2", answer=attack, record=attack)
     text = llm.requests[0].messages[1].text
     fences = re.findall(r"\[outside text (\w+):.*?\[end of outside text \1\]", text, re.DOTALL)
-    assert len(fences) == 2 and len(set(fences)) == 1
+    assert len(fences) == 2 and len(set(fences)) == 2
     assert text.count("[end of outside text") == 2
 
 
