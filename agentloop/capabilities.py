@@ -31,8 +31,8 @@ class BuildContext:
 
     `llm` is metered: what it spends counts for the run. `http` is the guarded client once a pack
     needs one. `ask` pauses `clock` while a question is open. `enabled` None means all. `state` is what a pack
-    saved last in this session; `resumed` tells that this same run was begun by another process. `secrets` are those that its
-    scripts may use and never see.
+    saved last in this session; `resumed` tells that this same run was begun by another process. `secrets` are
+    those that its scripts may use and never see.
     """
 
     run_id: str = ""

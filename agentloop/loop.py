@@ -210,8 +210,8 @@ class Loop:
     """The engine: a model, a store and what scripts may call. Serves any number of runs, one per session at a time.
 
     Give either `capabilities` or a `sandbox_builder`. `secrets` are bound for all its runs and taken out of all that
-    they keep and show; `packs.secret.secret_capability()` lets scripts use them. `settings` replaces `limits`, `history_window`, `compactor`
-    and `context_budget`.
+    they keep and show; `packs.secret.secret_capability()` lets scripts use them. `settings` replaces
+    `limits`, `history_window`, `compactor` and `context_budget`.
     """
 
     def __init__(
