@@ -15,7 +15,7 @@ from agentloop.cli.calling import fatal
 from agentloop.cli.options import Setting
 from agentloop.cli.render import visible
 from agentloop.cli.resume import command as resume
-from agentloop.errors import InvalidInput, UnknownSession
+from agentloop.errors import InvalidInput, RunOwned, UnknownSession
 from agentloop.settings import Settings, database_path
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["command"]
 
 _ALIASES = {"list": "ls", "remove": "rm", "delete": "rm"}
 _OPENING_CHARS = 48
-_UNKNOWN = 1
+_UNFIT = 1
 
 _DB = click.option(
     "--db", type=Setting("db"), metavar="FILE", help="Where sessions are kept.  [sessions.db in the data directory]"
@@ -98,7 +98,10 @@ def _show(id: str, as_json: bool, db: Path | None) -> int:
 @_IDS
 @_DB
 def _rm(ids: tuple[str, ...], db: Path | None) -> int:
-    """Delete sessions with all that is kept of them; also `remove`, `delete`."""
+    """Delete sessions with all that is kept of them; also `remove`, `delete`.
+
+    A session with a run in progress stays: end that first.
+    """
 
     async def one(store: Store, session_id: str) -> None:
         await store.delete_session(session_id)
@@ -160,15 +163,15 @@ async def _with_file(file: Path, work: Callable[[Store | None], Awaitable[int]])
 async def _for_each(
     store: Store | None, ids: Sequence[str], one: Callable[[Store, str], Awaitable[None]], *, as_json: bool = False
 ) -> int:
-    """Does `one` with each session; an id that means none is told and the others are done all the same."""
+    """Does `one` with each session; one that there is not, or that is in use, is told and the others are done."""
     code = 0
     for id in ids:
         try:
             if store is None:
                 raise UnknownSession(f"No session has an id that begins with {id!r}.")
             await one(store, await store.find_session(id))
-        except (UnknownSession, InvalidInput) as error:
-            code = fatal(str(error), json=as_json, code=_UNKNOWN)
+        except (UnknownSession, InvalidInput, RunOwned) as error:
+            code = fatal(str(error), json=as_json, code=_UNFIT)
     return code
 
 

@@ -88,7 +88,8 @@ class SessionCatalog(Protocol):
     async def delete_session(self, session_id: str) -> None:
         """Deletes the session with its steps, runs, events, grants, questions and browser state.
 
-        Raises `UnknownSession` when there was no such session; whatever named it is gone even then.
+        Raises `UnknownSession` when there was no such session; whatever named it is gone even then. Raises
+        `RunOwned`, and deletes nothing, while a living owner works on a run of it (`stores.lease.refuse_owned`).
         """
 
 

@@ -22,6 +22,7 @@ from agentloop.stores.base import (
     StepStore,
     Store,
 )
+from agentloop.stores.lease import refuse_owned
 from agentloop.stores.listing import summarised
 from agentloop.stores.memory import MemoryStore
 
@@ -148,6 +149,7 @@ class JoinedStore:
         unable = [type(part).__name__ for part in parts if not hasattr(part, "delete_session")]
         if unable:
             raise StoreError(f"{', '.join(unable)} cannot delete sessions; give it a method delete_session(id).")
+        refuse_owned(await self._runs.runs(session_id))
         await self._finish(self._delete(parts, session_id))
 
     async def _delete(self, parts: Sequence[SessionCatalog], session_id: str) -> None:

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from agentloop.clock import utc_now, utc_text
 from agentloop.errors import RunOwned, StaleEpoch
 from agentloop.records import RunRecord
 
-__all__ = ["HEARTBEAT_TIMEOUT_S", "Lease", "beating", "claimed", "created", "owner_gone", "saved"]
+__all__ = ["HEARTBEAT_TIMEOUT_S", "Lease", "beating", "claimed", "created", "owner_gone", "refuse_owned", "saved"]
 
 HEARTBEAT_TIMEOUT_S = 20.0
 """Silence after which an owner that cannot be looked up here counts as gone."""
@@ -135,6 +136,16 @@ def beating(known: RunRecord, epoch: int) -> RunRecord:
     return replace(known, heartbeat_at=utc_now())
 
 
+def refuse_owned(runs: Iterable[RunRecord]) -> None:
+    """Raises `RunOwned` when a living owner works on one of these runs of a session that is to go."""
+    for run in runs:
+        if not run.status.terminal and not owner_gone(run):
+            raise RunOwned(
+                f"Session {run.session_id!r} has a run in progress, worked on by {_named(run.owner)}: wait for its end,"
+                f" or end it there{_how(run.owner)}, then delete the session."
+            )
+
+
 def _refuse_stale(known: RunRecord, epoch: int) -> None:
     if epoch != known.epoch:
         raise StaleEpoch(f"Run {known.run_id!r} is at epoch {known.epoch} now, not at {epoch}.")
@@ -143,6 +154,11 @@ def _refuse_stale(known: RunRecord, epoch: int) -> None:
 def _named(owner: str) -> str:
     lease = Lease.from_text(owner)
     return f"process {lease.pid} on {lease.host}" if lease else repr(owner)
+
+
+def _how(owner: str) -> str:
+    lease = Lease.from_text(owner)
+    return f" (kill -INT {lease.pid})" if lease else ""
 
 
 def _seconds_since(text: str, now: float | None = None) -> float:

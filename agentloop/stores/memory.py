@@ -13,7 +13,7 @@ from agentloop.events import LIVE_ONLY, RunEvent
 from agentloop.guard.grants import Answer, Grant, Question
 from agentloop.records import Json, RunRecord, Session, Status, Step
 from agentloop.stores.base import SessionSummary
-from agentloop.stores.lease import beating, claimed, created, saved
+from agentloop.stores.lease import beating, claimed, created, refuse_owned, saved
 from agentloop.stores.listing import chosen, summarised
 
 __all__ = ["MemoryStore"]
@@ -119,6 +119,7 @@ class MemoryStore:
     async def delete_session(self, session_id: str) -> None:
         """See `SessionCatalog.delete_session`."""
         self._open()
+        refuse_owned(run for run in self._runs.values() if run.session_id == session_id)
         known = self._sessions.pop(session_id, None)
         self._states.pop(session_id, None)
         self._steps.pop(session_id, None)

@@ -110,3 +110,18 @@ def test_a_run_that_lives_is_nobody_elses(
     assert lines(done.stdout)[-1]["type"] == "fatal" and str(process.pid) in done.stderr
     done = agentloop("run", "more", "--session", "s", "--llm", llm, env=env)
     assert done.returncode == 3 and "in progress" in done.stderr
+
+
+def test_a_session_at_work_is_not_deleted_under_its_run(
+    asleep: Callable[..., subprocess.Popen[str]], agentloop: Run, env: dict[str, str]
+) -> None:
+    process = asleep("run", "--session", "s")
+    refused = agentloop("sessions", "rm", "s", env=env)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert f"process {process.pid} on " in refused.stderr and f"kill -INT {process.pid}" in refused.stderr
+    assert agentloop("sessions", "revoke", "s", env=env).stdout == "s: 0 approvals forgotten\n"
+    assert process.poll() is None
+    process.kill()
+    process.wait()
+    deleted = agentloop("sessions", "rm", "s", env=env)
+    assert (deleted.returncode, deleted.stdout, deleted.stderr) == (0, "deleted s\n", "")

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from agentloop.errors import UnknownSession
 from agentloop.records import Usage
 from agentloop.stores.base import SessionSummary
+from agentloop.stores.lease import refuse_owned
 from agentloop.stores.listing import chosen
+from agentloop.stores.sqlite import runs
 from agentloop.stores.sqlite.connection import transaction
 from agentloop.stores.sqlite.migrations import TABLES
 from agentloop.stores.sqlite.rows import Row, plain, session_of
@@ -57,9 +59,10 @@ def find(db: sqlite3.Connection, prefix: str) -> str:
 
 
 def delete(db: sqlite3.Connection, session_id: str) -> None:
-    """Deletes all that names the session, out of the log beside the file too."""
+    """Deletes all that names the session, out of the log beside the file too. Raises `RunOwned`."""
     database = _database(db)
     with transaction(db):
+        refuse_owned(runs.of_session(db, session_id))
         known = database.table("sessions").count_where("session_id = ?", [session_id])
         for name in reversed(TABLES):
             database.table(name).delete_where("session_id = ?", [session_id])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
 
-from agentloop.errors import InvalidInput, UnknownSession
+from agentloop.errors import InvalidInput, RunOwned, UnknownSession
 from agentloop.guard.grants import Grant
 from agentloop.records import RunRecord, Session, Status, Usage
 from agentloop.stores.base import Store
+from agentloop.stores.lease import Lease
 from agentloop.testing.stores.rows import new_event, new_id, new_question, new_run, new_step
 
 __all__ = ["CatalogContract"]
@@ -89,6 +91,23 @@ class CatalogContract:
         again = await new_run(store, run.session_id)
         assert await store.load_state(run.session_id) is None
         assert (await store.append_step(new_step(again))).index == 0
+
+    async def test_a_session_that_is_worked_on_is_not_deleted(self, store: Store) -> None:
+        run = await new_run(store)
+        await store.claim_run(run.run_id, Lease.of_this_process().to_text())
+        with pytest.raises(RunOwned, match=str(os.getpid())):
+            await store.delete_session(run.session_id)
+        current = await store.get_run(run.run_id)
+        assert current is not None
+        await store.save_run(replace(current, status=Status.COMPLETED))
+        await store.delete_session(run.session_id)
+        assert await store.get_session(run.session_id) is None
+
+    async def test_a_session_whose_owner_is_gone_can_be_deleted(self, store: Store) -> None:
+        run = await new_run(store)
+        await store.claim_run(run.run_id, replace(Lease.of_this_process(), started="before").to_text())
+        await store.delete_session(run.session_id)
+        assert await store.get_session(run.session_id) is None
 
     async def test_an_unknown_session_cannot_be_deleted(self, store: Store) -> None:
         run = await _full_run(store)
