@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 
 __all__ = ["Clock", "utc_now", "utc_text"]
 
@@ -35,6 +35,7 @@ class Clock:
         self._paused_at = 0.0
         self._running = asyncio.Event()
         self._running.set()
+        self._bounds: dict[asyncio.Timeout, float] = {}
 
     def now(self) -> float:
         """Active seconds, those spent before the clock was made included."""
@@ -46,6 +47,8 @@ class Clock:
         if self._depth == 0:
             self._paused_at = self._now()
             self._running.clear()
+            for bound in self._bounds:
+                _reschedule(bound, None)
         self._depth += 1
         try:
             yield
@@ -54,6 +57,26 @@ class Clock:
             if self._depth == 0:
                 self._origin += self._now() - self._paused_at
                 self._running.set()
+                for bound in self._bounds:
+                    _reschedule(bound, self._due(bound))
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[asyncio.Timeout]:
+        """`asyncio.timeout` in this clock's seconds: it raises TimeoutError too, and stands still while paused."""
+        return self._timeout(seconds)
+
+    @asynccontextmanager
+    async def _timeout(self, seconds: float) -> AsyncIterator[asyncio.Timeout]:
+        async with asyncio.timeout(None) as bound:
+            self._bounds[bound] = self.now() + seconds
+            try:
+                if not self._depth:
+                    _reschedule(bound, self._due(bound))
+                yield bound
+            finally:
+                del self._bounds[bound]
+
+    def _due(self, bound: asyncio.Timeout) -> float:
+        return asyncio.get_running_loop().time() + self._bounds[bound] - self.now()
 
     async def until(self, deadline: float) -> None:
         """Returns when `now()` has reached `deadline`; waits longer while paused."""
@@ -63,3 +86,9 @@ class Clock:
             if left <= 0:
                 return
             await asyncio.sleep(left)
+
+
+def _reschedule(bound: asyncio.Timeout, when: float | None) -> None:
+    # One that has fired is about to end its block, and can be moved no more.
+    if not bound.expired():
+        bound.reschedule(when)

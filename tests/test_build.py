@@ -123,7 +123,7 @@ async def test_what_is_not_allowed_is_asked_about(yes: bool, text: str) -> None:
         result, events, questions = await run(outcome_of(site), request=RunRequest("go"), yes=yes)
 
     assert result.final_text == text
-    assert [question.grant.subject for question in questions if question.grant] == [f"{site.place} (private address)"]
+    assert [question.grant.subject for question in questions if question.grant] == [f"private {site.place}"]
     assert [event.type for event in events if event.type.startswith("ask")] == ["ask", "ask_result"]
     assert bool(site.sockets) is yes
 

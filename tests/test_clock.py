@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from agentloop.clock import Clock, utc_text
 
 
@@ -50,3 +52,38 @@ def test_times_sort_as_text() -> None:
     texts = [utc_text(moment) for moment in moments]
     assert texts == sorted(texts)
     assert texts[1] == "1970-01-01T00:00:00.120000Z"
+
+
+async def test_a_bound_ends_its_block() -> None:
+    with pytest.raises(TimeoutError):
+        async with Clock().timeout(0.001):
+            await asyncio.Event().wait()
+
+
+async def test_a_bound_stands_still_while_paused_and_goes_on_with_what_was_left() -> None:
+    hand = Hand()
+    clock = Clock(hand)
+    now = asyncio.get_running_loop().time()
+    async with clock.timeout(5) as bound:
+        hand.at += 2
+        with clock.pause():
+            assert bound.when() is None
+            hand.at += 600
+        when = bound.when()
+        assert when is not None and 2.9 <= when - now < 5
+    with clock.pause():
+        async with clock.timeout(5) as late:
+            assert late.when() is None
+
+
+async def test_a_pause_does_not_wake_a_bound_that_is_over() -> None:
+    clock = Clock()
+    with pytest.raises(TimeoutError):
+        async with clock.timeout(0):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                with clock.pause():
+                    pass
+    async with clock.timeout(60):
+        pass

@@ -10,7 +10,7 @@ from typing import Protocol
 from agentloop.cli.options import ApproveMode
 from agentloop.cli.render import visible
 from agentloop.errors import InvalidInput, NobodyThere
-from agentloop.guard.grants import Answer, Question
+from agentloop.guard.grants import ONCE, Answer, Question
 
 __all__ = ["Approvals", "Lines"]
 
@@ -51,7 +51,8 @@ class Approvals:
     async def __call__(self, question: Question) -> Answer:
         """The answer. Raises `NobodyThere` where nobody can give one, which is no refusal, and `InvalidInput`."""
         if question.kind == "confirm" and self._mode != "prompt":
-            return self._mode == "auto"
+            # Nobody has read it, so it is no approval that a later run could lean on.
+            return ONCE if self._mode == "auto" else False
         if self._mode != "prompt":
             raise NobodyThere(f"this needs an answer in words, and --approve {self._mode} gives none: choose prompt")
         async with self._one_at_a_time:
@@ -66,14 +67,17 @@ class Approvals:
             return await self._choose(question)
         return await self._line(f"\n{visible(question.message)}: ")
 
-    async def _confirm(self, question: Question) -> bool:
+    async def _confirm(self, question: Question) -> Answer:
         key = _key(question)
         if key in self._refused:
             return False
-        agreed = (await self._line(f"\n{visible(question.message)} [y/N] ")).strip().lower() in ("y", "yes")
-        if not agreed:
-            self._refused.add(key)
-        return agreed
+        given = (await self._line(_prompt(question))).strip().lower()
+        if question.options and given in ("a", "always"):
+            return question.options[0]
+        if given in ("y", "yes"):
+            return True
+        self._refused.add(key)
+        return False
 
     async def _choose(self, question: Question) -> str:
         listed = "".join(f"  {number}. {visible(option)}\n" for number, option in enumerate(question.options, 1))
@@ -89,6 +93,12 @@ class Approvals:
             self._write("\n")
             raise NobodyThere("standard input has ended: there is no terminal to answer at")
         return line
+
+
+def _prompt(question: Question) -> str:
+    if not question.options:
+        return f"\n{visible(question.message)} [y/N] "
+    return f"\n{visible(question.message)}\n  a: {visible(question.options[0])}\n[y/a/N] "
 
 
 def _key(question: Question) -> tuple[str, str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agentloop.errors import PolicyDenied
+from collections.abc import Mapping
+
 from agentloop.guard.grants import Grant
 from agentloop.packs.permission import Permission
 from agentloop.records import Json
@@ -10,13 +11,20 @@ from agentloop.records import Json
 __all__ = ["need_leave"]
 
 
-async def need_leave(permission: Permission, tool: str, *, question: str, grant: Grant, **args: Json) -> None:
-    """Returns when the policy allows the call or a person does. Raises `PolicyDenied` with the policy's reason."""
+async def need_leave(
+    permission: Permission,
+    tool: str,
+    *,
+    question: str,
+    grant: Grant,
+    other: Mapping[str, Grant] | None = None,
+    **args: Json,
+) -> None:
+    """Returns when the policy allows the call or a person does. Raises `PolicyDenied` with the policy's reason.
+
+    `other` offers yeses of another scope; see `agentloop.guard.grants.Ask`.
+    """
     decision = await permission.decision(tool, **args)
-    if decision.allowed:
-        return
-    reason = decision.reason or "the policy does not allow it"
-    if permission.ask is None:
-        raise PolicyDenied(f"{tool} denied: {reason}")
-    if not await permission.granted(question, grant):
-        raise PolicyDenied(f"{tool} was declined: {reason}")
+    if not decision.allowed:
+        reason = decision.reason or "the policy does not allow it"
+        await permission.leave(tool, reason, question=question, grant=grant, other=other)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from agentloop.capabilities import BuildContext
@@ -22,7 +23,7 @@ from agentloop.guard.network.url import Url
 from agentloop.guard.policy import Decision, ToolCall
 from agentloop.records import Json
 
-__all__ = ["Permission", "WebPermission"]
+__all__ = ["HostScopes", "Permission", "WebPermission", "host_scopes"]
 
 _FINAL: Final = frozenset({kind.value for kind in NEVER} | {"own-port", "rebinding", "scheme"})
 
@@ -61,19 +62,43 @@ class Permission:
         if not decision.allowed:
             raise PolicyDenied(f"{tool} denied: {_reason(decision)}")
 
-    async def granted(self, message: str, grant: Grant) -> bool:
-        """Whether a person says yes to this, or has said so before. One question is open at a time."""
+    async def granted(
+        self, message: str, grant: Grant, *, need: Grant | None = None, other: Mapping[str, Grant] | None = None
+    ) -> bool:
+        """Whether a person says yes to this, or has said so before. One question is open at a time.
+
+        `need` and `other` as in `agentloop.guard.grants.Ask`.
+        """
         ask = self.ask
         if ask is None:
             return False
+        # Whoever asks by the shorter form need not know of scopes.
+        scopes: dict[str, object] = {"need": need} if need is not None else {}
+        scopes |= {"other": other} if other else {}
         async with self._asking:
             try:
-                return await ask(message, kind="confirm", grant=grant) is True
+                return await ask(message, kind="confirm", grant=grant, **scopes) is True
             except (EndRun, EndTurn):
                 raise
             except Exception as error:  # the border: whoever asks is foreign code, and an answer that fails is no yes
                 await self.tell("warning", content=f"a question could not be asked: {error or type(error).__name__}")
                 return False
+
+    async def leave(
+        self,
+        what: str,
+        reason: str,
+        *,
+        question: str,
+        grant: Grant,
+        need: Grant | None = None,
+        other: Mapping[str, Grant] | None = None,
+    ) -> None:
+        """Returns when a person says yes to `question`, else raises `PolicyDenied`, which names `what` and `reason`."""
+        if self.ask is None:
+            raise PolicyDenied(f"{what} denied: {reason}")
+        if not await self.granted(question, grant, need=need, other=other):
+            raise PolicyDenied(f"{what} was declined: {reason}")
 
     async def modules(self, modules: Mapping[str, str]) -> dict[str, str]:
         """The sources as scripts get them: `require` of one whose name the policy denies throws the reason."""
@@ -138,8 +163,26 @@ class WebPermission:
     async def _ask(self, url: Url, refusal: Refused, *, private: bool) -> None:
         note = " (private address)" if private else ""
         message = f"Allow the agent to access {_place(url)}{note}? Now: {refusal}"
-        if not await self._permission.granted(message, Grant(kind="host", subject=_place(url) + note)):
+        place = f"private {_place(url)}" if private else _place(url)
+        scopes = host_scopes(place, url.path)
+        if not await self._permission.granted(message, scopes.host, need=scopes.page, other=scopes.folder):
             raise _denied(refusal)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostScopes:
+    """What a yes about a URL may cover: its host and port, the page alone, and the folder that the page lies in."""
+
+    host: Grant
+    page: Grant
+    folder: Mapping[str, Grant]
+
+
+def host_scopes(place: str, path: str) -> HostScopes:
+    """The scopes of a URL at `place` ("shop.test:443", with a word before it for another use than fetching)."""
+    page, folder = f"{place}{path}", f"{place}{path[: path.rfind('/') + 1]}"
+    beneath = {} if folder == f"{place}/" else {f"only what lies under {folder}": Grant(kind="host", subject=folder)}
+    return HostScopes(host=Grant(kind="host", subject=place), page=Grant(kind="host", subject=page), folder=beneath)
 
 
 def _denied(refusal: Refused) -> Refused:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, fields
 from types import TracebackType
 from typing import Any, Final, Self
@@ -356,6 +356,9 @@ class _RunClock(Clock):
 
     def pause(self) -> AbstractContextManager[None]:  # type: ignore[override]
         return self._served.context.clock.pause()
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[asyncio.Timeout]:
+        return self._served.context.clock.timeout(seconds)
 
     async def until(self, deadline: float) -> None:
         await self._served.context.clock.until(deadline)

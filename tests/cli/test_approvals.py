@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from agentloop.capabilities import BuildContext, Capability
 from agentloop.cli.approvals import Approvals
 from agentloop.cli.options import ApproveMode
 from agentloop.errors import InvalidInput, NobodyThere
-from agentloop.guard.grants import Grant, Question, QuestionKind
+from agentloop.guard.grants import ONCE, Grant, Question, QuestionKind
 from agentloop.llm.scripted import Scripted
 from agentloop.loop import Loop
 from agentloop.packs.base import Pack, Primitive
@@ -66,10 +67,10 @@ def question(
     return Question(id="q", session_id=session, run_id="r", kind=kind, message=message, options=options, grant=grant)
 
 
-@pytest.mark.parametrize(("mode", "answer"), [("auto", True), ("deny", False)])
-async def test_auto_and_deny_answer_without_a_word(mode: ApproveMode, answer: bool) -> None:
+@pytest.mark.parametrize(("mode", "answer"), [("auto", ONCE), ("deny", False)])
+async def test_auto_and_deny_answer_without_a_word(mode: ApproveMode, answer: bool | str) -> None:
     terminal = Terminal(mode)
-    assert await terminal.approvals(question()) is answer
+    assert await terminal.approvals(question()) == answer
     assert (terminal.written, terminal.lines.discarded) == ("", 0)
 
 
@@ -91,6 +92,28 @@ async def test_only_a_clear_yes_approves(typed: str, answer: bool) -> None:
     assert await terminal.approvals(question()) is answer
     assert terminal.written == "\nAllow the agent to access a.example? [y/N] "
     assert terminal.lines.discarded == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("a", "always under src/"), (" ALWAYS ", "always under src/"), ("y", True), ("", False)]
+)
+async def test_a_wider_yes_is_offered_where_there_is_one(typed: str, answer: bool | str) -> None:
+    terminal = Terminal("prompt", typed)
+    asked = replace(question("May it?"), options=("always under src/",))
+    assert await terminal.approvals(asked) == answer
+    assert terminal.written == "\nMay it?\n  a: always under src/\n[y/a/N] "
+
+
+async def test_always_is_no_yes_where_it_was_not_offered() -> None:
+    assert await Terminal("prompt", "a").approvals(question()) is False
+
+
+async def test_what_auto_allows_is_asked_about_later(tmp_path: Path) -> None:
+    database = tmp_path / "s.db"
+    assert await ask_in(database, "s", Terminal("auto"), times=2) == "true,true"
+    later = Terminal("prompt", "n")
+    assert await ask_in(database, "s", later) == "false"
+    assert later.written.count("[y/N]") == 1
 
 
 async def test_the_end_of_input_is_no_refusal() -> None:

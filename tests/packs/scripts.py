@@ -27,7 +27,7 @@ class Person:
     meanwhile: Any = None
     asked: list[tuple[str, Grant]] = field(default_factory=list)
 
-    async def ask(self, message: str, *, kind: str = "confirm", grant: Grant) -> bool:
+    async def ask(self, message: str, *, kind: str = "confirm", grant: Grant, **scopes: object) -> bool:
         self.asked.append((message, grant))
         if self.meanwhile is not None:
             self.meanwhile()

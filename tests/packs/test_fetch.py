@@ -271,7 +271,7 @@ async def test_an_approval_asks_once_names_the_host_and_holds_for_later_turns_an
     assert len(person.messages) == 1
     assert site.place in person.messages[0]
     assert "private address" in person.messages[0]
-    assert [grant.subject for grant in await person.grants()] == [f"{site.place} (private address)"]
+    assert [grant.subject for grant in await person.grants()] == [f"private {site.place}"]
 
 
 async def test_an_approval_covers_that_port_alone() -> None:

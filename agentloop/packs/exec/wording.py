@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentloop.guard.grants import Grant
+from agentloop.guard.grants import Grant, unambiguous
 from agentloop.packs.exec.programs import Program
 
 __all__ = ["Wording"]
@@ -29,15 +29,15 @@ class Wording:
     @property
     def line(self) -> str:
         """As a shell would take it, variables before it."""
-        words = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
-        return _visible(" ".join((*words, shlex.join(self.argv))))
+        words = [f"{name}={_quoted(value)}" for name, value in self.env.items()]
+        return _visible(" ".join((*words, *map(_quoted, self.argv))))
 
     @property
     def question(self) -> str:
         """Everything, a line each."""
-        lines = [f"Allow the agent to run: {self.line}?", f"Program: {_visible(self.program.real)}"]
+        lines = [f"Allow the agent to run: {self.line}?", f"Program: {_quoted(self.program.real)}"]
         if self.folder:
-            lines.append(f"Folder: {_visible(shlex.quote(self.folder))}")
+            lines.append(f"Folder: {_quoted(self.folder)}")
         if self.input:
             lines.append(f"Standard input ({len(self.input)} characters): {self._shown_input}")
         return "\n".join(lines)
@@ -45,9 +45,9 @@ class Wording:
     @property
     def grant(self) -> Grant:
         """Covers this command and no other: same words, program, variables, folder and input."""
-        parts = [self.line, f"program {_visible(self.program.real)}"]
+        parts = [self.line, f"program {_quoted(self.program.real)}"]
         if self.folder:
-            parts.append(f"folder {_visible(shlex.quote(self.folder))}")
+            parts.append(f"folder {_quoted(self.folder)}")
         if self.input:
             parts.append(f"input sha256 {hashlib.sha256(self.input.encode('utf-8', 'surrogatepass')).hexdigest()}")
         return Grant(kind="command", subject="; ".join(parts))
@@ -56,6 +56,11 @@ class Wording:
     def _shown_input(self) -> str:
         text = self.input[:_MOST_INPUT]
         return f'"{_visible(text)}"' + (" …" if len(self.input) > _MOST_INPUT else "")
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell takes it; what does not print as codes, which no other word is written with."""
+    return shlex.quote(word) if word.isprintable() else unambiguous(word)
 
 
 def _visible(text: str) -> str:

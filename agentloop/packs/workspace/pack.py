@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import FileConflict, InvalidInput
-from agentloop.guard.grants import Grant
+from agentloop.guard.grants import Grant, unambiguous
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.consent import need_leave
 from agentloop.packs.notes import Notes
@@ -134,8 +134,9 @@ class _Calls:
         await need_leave(
             self._permission,
             tool,
-            question=f"Allow the agent to modify {change.path}?",
-            grant=Grant(kind="path", subject=f"modify {change.path}"),
+            question=f"Allow the agent to modify {unambiguous(change.path)}?",
+            grant=_modify(change.path),
+            other=_beside(change.path),
             path=change.path,
         )
         await self._work(partial(put, self._root, change))
@@ -203,6 +204,18 @@ class _Calls:
 
     async def _emit(self, kind: str, content: str, **args: Json) -> None:
         await self._permission.tell("sandbox_event", content=content, args={"kind": kind, **args})
+
+
+def _modify(path: str) -> Grant:
+    return Grant(kind="path", subject=f"modify {unambiguous(path)}")
+
+
+def _beside(path: str) -> dict[str, Grant]:
+    """The wider yes: every file of the same folder; none for files of the workspace's own."""
+    folder = path[: path.rfind("/") + 1]
+    if not folder or not folder.isprintable():
+        return {}
+    return {f"always for any file under {folder}": _modify(folder)}
 
 
 @contextmanager
