@@ -7,7 +7,7 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Protocol
 from urllib.parse import quote
@@ -155,16 +155,17 @@ class Redactor:
         found = (secret.beginning(text, end) for secret in self._secrets for end in ends)
         return _replaced(text, _merged(sorted((find for find in found if find), key=_in_order)))
 
+    def sees(self, text: str) -> bool:
+        """Whether there is anything to take out, be it the beginning of a secret that a `…` cut short."""
+        return bool(self.finds(text)) or self.without_beginnings(text) != text
+
     def _found(self, text: str, skipped: Callable[[_Find], bool]) -> list[_Find]:
         found = [find for secret in self._secrets for find in secret.spans(text)]
         if _UNSEEN.search(text):
-            seen = [at for at, character in enumerate(text) if not _UNSEEN.match(character)]
-            plain = "".join(text[at] for at in seen)
-            found += [
-                _Find(seen[find.start], seen[find.end - 1] + 1, find.size, find.placeholder)
-                for secret in self._secrets
-                for find in secret.spans(plain)
-            ]
+            plain = _UNSEEN.sub("", text)
+            through = [find for secret in self._secrets for find in secret.spans(plain)]
+            places = [at for at, character in enumerate(text) if not _UNSEEN.match(character)] if through else []
+            found += [replace(find, start=places[find.start], end=places[find.end - 1] + 1) for find in through]
         return sorted((find for find in found if not skipped(find)), key=_in_order)
 
     def placeholders(self, text: str) -> list[tuple[int, int]]:

@@ -6,10 +6,12 @@ typed into a page of a bound origin or sent to one, and what comes back is given
 
 from __future__ import annotations
 
+import json
 import re
 import secrets as random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import Any, Final, NoReturn, TypeVar
 
 from agentloop.errors import AgentLoopError, InvalidInput, RequestRefused
@@ -210,7 +212,7 @@ class Secrets:
         """True when there is any."""
         return bool(self._by_name)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Secret]:
         return iter(tuple(self._by_name.values()))
 
     @property
@@ -276,18 +278,25 @@ class Secrets:
 
         So is the beginning of one that was cut off by a `…`. `numbers`: a number may be a secret too.
         """
-        shown: T = _mapped(value, self._hidden, self.redactor.json if numbers else None) if self else value
+        if not self:
+            return value
+        shown: T = _mapped(value, self._hidden, self.redactor.json if numbers else None, touched=self._touched)
         return shown
 
     def hide_error(self, error: AgentLoopError) -> BaseException:
         """`error` with the secrets taken out of its words."""
         return self.redactor.error(error)
 
+    def _touched(self, value: Json) -> bool:
+        # A look at many short texts at once costs no more than one at each, and mostly there is nothing to hide.
+        return self.redactor.sees("\0".join(_texts(value)))
+
     def _hidden(self, text: str) -> str:
         return self.redactor.text(self.redactor.without_beginnings(text))
 
 
-def _texts(value: Json) -> Iterable[str]:
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in it, and its numbers as JSON writes them."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -297,17 +306,38 @@ def _texts(value: Json) -> Iterable[str]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _texts(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for entry in fields(value):
+            yield from _texts(getattr(value, entry.name))
+    elif isinstance(value, int | float):
+        yield json.dumps(value)
 
 
-def _mapped(value: Any, change: Callable[[str], str], number: Callable[[Json], Json] | None = None) -> Any:
+def _everywhere(value: Any) -> bool:
+    return True
+
+
+def _mapped(
+    value: Any,
+    change: Callable[[str], str],
+    number: Callable[[Json], Json] | None = None,
+    *,
+    touched: Callable[[Any], bool] = _everywhere,
+) -> Any:
+    """`value` with `change` done to its texts and `number` to its numbers, where it is `touched`."""
     if isinstance(value, str):
         return change(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value if number is None else number(value)
+    if not touched(value):
+        return value
+    inner = partial(_mapped, change=change, number=number, touched=touched)
     if isinstance(value, Mapping):
-        return {_mapped(key, change): _mapped(item, change, number) for key, item in value.items()}
+        return {inner(key): inner(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_mapped(item, change, number) for item in value]
+        return [inner(item) for item in value]
     if isinstance(value, tuple):
-        return tuple(_mapped(item, change, number) for item in value)
+        return tuple(inner(item) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{item.name: _mapped(getattr(value, item.name), change) for item in fields(value)})
-    return value if number is None else number(value)
+        return replace(value, **{entry.name: inner(getattr(value, entry.name)) for entry in fields(value)})
+    return value
