@@ -214,6 +214,7 @@ class ProcessSandbox:
             "cpu_s": cpu_s,
             "frame": frame,
             "result_bytes": limits.result_bytes,
+            "depth": limits.depth,
         }
 
     async def aclose(self) -> None:

@@ -116,7 +116,7 @@ async def test_fail_ends_the_run(sandbox: ProcessSandbox, probe: Probe, call: st
         ("print(null, undefined, true)", "null undefined true"),
         ("log({b: 1, a: '<'})", '{"b":1,"a":"<"}'),
         ("log(function f() {}, 10n)", "[function f] 10"),
-        ("const o = {}; o.o = o; log(o)", "[cannot be shown: circular reference]"),
+        ("const o = {}; o.o = o; log(o)", "[cannot be shown: circular reference at .o: it holds itself]"),
         ("log('\\ud800')", "\ufffd"),
         ("log('a\\u0000b')", "a\0b"),
         ("log()", ""),

@@ -44,6 +44,7 @@ class Child:
             "source": self._source,
             "random": self._random,
             "starved": self._starved,
+            "stack": self._stack,
         }
         self._context, self._link = self._realm()
 
@@ -222,6 +223,10 @@ class Child:
 
     def _starved(self, _id: int, _first: str, _second: str) -> str:
         return "yes" if self._is_starved() else ""
+
+    def _stack(self, megabytes: int, _first: str, _second: str) -> str:
+        self._context.set_max_stack_size((megabytes or _JS_STACK_MB) << 20)
+        return ""
 
     def _is_starved(self) -> bool:
         grown = _peak_memory() - self._resident

@@ -11,7 +11,7 @@ PRELUDE_LINE: Final = 20_000
 alone tells a script's own frames from ours."""
 
 _BLANK: Final = "\n" * PRELUDE_LINE
-_EAGER: Final = ("values", "log", "globals")
+_EAGER: Final = ("losses", "values", "log", "globals")
 _LAZY: Final = ("names", "functions", "console", "repair", "url", "encoding", "clone", "crypto", "locale")
 
 

@@ -5,25 +5,40 @@
   const host = globalThis.__host;
   delete globalThis.__host;
 
-  const { stringify, parse } = JSON;
+  const { parse } = JSON;
   const { apply, defineProperty, getPrototypeOf, setPrototypeOf, getOwnPropertyDescriptor } = Reflect;
-  const { Error, TypeError, SyntaxError, Promise, Map, Array, String } = globalThis;
+  const { Error, TypeError, SyntaxError, Promise, Array, String } = globalThis;
+  // It would hand the frames of an error, and with them our own functions, to the script.
+  delete Error.prepareStackTrace;
   const indirectEval = globalThis.eval;
   const Function = getPrototypeOf(function () {}).constructor;
   const AsyncFunction = getPrototypeOf(async function () {}).constructor;
   const method = (f) => (self, ...rest) => apply(f, self, rest);
+  const isPrototypeOf = method(Object.prototype.isPrototypeOf);
+  const indexOf = method(String.prototype.indexOf), slice = method(String.prototype.slice);
+
+  // Our own lists and property descriptors have no prototype: a script may have put a toJSON, a setter for "0"
+  // or a `get` on its ancestors. For the same reason nothing here spreads a list or takes one apart.
+  const bare = (list) => setPrototypeOf(list, null) && list;
 
   const kit = {
-    host, stringify, parse, apply, defineProperty, getPrototypeOf, Error, TypeError, method,
+    host, parse, apply, defineProperty, getPrototypeOf, Error, TypeError, String, method, indexOf, slice, bare,
     isArray: Array.isArray,
+    isError: (value) => isPrototypeOf(Error.prototype, value),
+    list: () => bare([]),
+    append(list, item) { list[list.length] = item; }, // to a bare list
+    push(list, item) { kit.define(list, list.length, item); }, // to any
     join: method(Array.prototype.join),
-    push: method(Array.prototype.push),
-    slice: method(String.prototype.slice),
-    includes: method(String.prototype.includes),
-    replace: method(String.prototype.replace),
-    split: method(String.prototype.split),
+    includes: (text, part) => indexOf(text, part) >= 0,
+    lines(text) {
+      const found = kit.list();
+      let from = 0;
+      for (let at; (at = indexOf(text, "\n", from)) >= 0; from = at + 1) kit.append(found, slice(text, from, at));
+      kit.append(found, slice(text, from));
+      return found;
+    },
     define(owner, name, value, enumerable = true) {
-      defineProperty(owner, name, { value, writable: true, configurable: true, enumerable });
+      defineProperty(owner, name, { __proto__: null, value, writable: true, configurable: true, enumerable });
     },
     evaluate: (kind, name) => indirectEval(host("source", 0, kind + ":" + name)),
     // Names that are read from their file when first used; parsing costs more than most scripts do.
@@ -31,12 +46,13 @@
       for (const name of names) {
         if (globalThis[name] !== undefined) continue;
         defineProperty(globalThis, name, {
+          __proto__: null,
           configurable: true,
           enumerable,
           get() {
             const made = kit.evaluate("prelude", file)(kit);
-            for (const key of names) {
-              const now = getOwnPropertyDescriptor(globalThis, key);
+            for (let i = 0; i < names.length; i++) {
+              const key = names[i], now = getOwnPropertyDescriptor(globalThis, key);
               if (now !== undefined && now.get !== undefined && now.get.file === file) kit.define(globalThis, key, made[key], enumerable);
             }
             return made[name];
@@ -51,66 +67,70 @@
   // An error that the host sent: "!" and its JSON.
   const unwrap = (text) => {
     if (text[0] !== "!") return parse(text);
-    const { name, message, code, index } = parse(kit.slice(text, 1));
+    const { name, message, code, index } = bare(parse(slice(text, 1)));
     const error = new Error(message);
     kit.define(error, "name", name, false);
-    if (code !== undefined) error.code = code;
-    if (index !== undefined) error.index = index;
+    if (code !== undefined) kit.define(error, "code", code);
+    if (index !== undefined) kit.define(error, "index", index);
     throw error;
   };
   kit.unwrap = unwrap;
 
-  let sequence = 0;
-  const waiting = new Map();
-  const waitingSet = method(waiting.set), waitingGet = method(waiting.get), waitingDelete = method(waiting.delete);
+  let sequence = 0, pending = 0;
+  const waiting = { __proto__: null };
 
-  // Our own lists have no prototype: a script may have put a toJSON on its ancestors.
-  const bare = (list) => setPrototypeOf(list, null) && list;
   const trimmed = (list) => {
     let length = list.length;
     while (length > 0 && list[length - 1] === undefined) length--;
     list.length = length;
     return bare(list);
   };
-  const entry = (item) =>
-    item !== null && typeof item === "object" && kit.isArray(item.spread) ? trimmed([...item.spread]) : trimmed([item]);
+  const entry = (item) => {
+    const several = item !== null && typeof item === "object" ? item.spread : undefined;
+    if (!kit.isArray(several)) return trimmed([item]);
+    const given = kit.list();
+    for (let i = 0; i < several.length; i++) kit.append(given, several[i]);
+    return trimmed(given);
+  };
 
   const primitive = (name) => {
-    const sync = (...args) => unwrap(host("call", ++sequence, name, stringify(trimmed(args))));
+    const sync = (...args) => unwrap(host("call", ++sequence, name, kit.stringify(trimmed(args))));
     kit.define(sync, "async", (...args) => new Promise((resolve, reject) => {
       const id = ++sequence;
-      const text = stringify(trimmed(args));
-      waitingSet(waiting, id, [resolve, reject]);
+      const text = kit.stringify(trimmed(args));
+      waiting[id] = { __proto__: null, resolve, reject };
+      pending++;
       const refused = host("post", id, name, text);
       if (refused) settle(id, refused);
     }), false);
     kit.define(sync, "all", (list) => {
       if (!kit.isArray(list)) throw new TypeError(name + ".all(list) takes an array, one entry for each call");
-      const calls = [];
-      for (let i = 0; i < list.length; i++) kit.push(calls, entry(list[i]));
-      return calls.length === 0 ? [] : unwrap(host("batch", ++sequence, name, stringify(bare(calls))));
+      const calls = kit.list();
+      for (let i = 0; i < list.length; i++) kit.append(calls, entry(list[i]));
+      return calls.length === 0 ? [] : unwrap(host("batch", ++sequence, name, kit.stringify(calls)));
     }, false);
     kit.define(sync, "name", name, false);
     return sync;
   };
 
   const settle = (id, text) => {
-    const pair = waitingGet(waiting, id);
-    if (pair === undefined) return;
-    waitingDelete(waiting, id);
+    const promised = waiting[id];
+    if (promised === undefined) return;
+    delete waiting[id];
+    pending--;
     let value;
     try {
       value = unwrap(text);
     } catch (error) {
-      pair[1](error);
+      promised.reject(error);
       return;
     }
-    pair[0](value);
+    promised.resolve(value);
   };
 
   const install = (names) => {
     for (const full of names) {
-      const path = kit.split(full, ".");
+      const path = full.split(".");
       let owner = globalThis;
       for (let i = 0; i < path.length - 1; i++) {
         if (owner[path[i]] === undefined) kit.define(owner, path[i], {});
@@ -144,32 +164,37 @@
     if (ended) return;
     ended = true;
     try {
-      const { text, warnings } = kit.serialise(value);
+      const { text, warnings } = kit.serialise(value, kit.stringifyResult);
       if (text === undefined && value !== undefined) {
         throw new TypeError("run() must return JSON data, got " + typeof value);
       }
-      for (let i = 0; i < warnings.length; i++) kit.push(early, warnings[i]);
-      unwrapped(host("done", 0, stringify(bare(early)), value === undefined ? "" : text));
+      for (let i = 0; i < warnings.length; i++) kit.append(early, warnings[i]);
+      const refused = host("done", 0, kit.stringify(early), value === undefined ? "" : text);
+      if (refused) unwrap(refused);
     } catch (error) {
-      host("error", 0, stringify(kit.describe(error, "result")));
+      host("error", 0, kit.stringify(kit.describe(error, "result")));
     }
   };
-  const unwrapped = (text) => { if (text) unwrap(text); };
 
   const fail = (error, where) => {
     if (ended) return;
     ended = true;
-    host("error", 0, stringify(kit.describe(error, where)));
+    host("error", 0, kit.stringify(kit.describe(error, where)));
   };
-  const failRun = (error) => fail(error, "run");
 
-  const then = method(Promise.prototype.then);
-  const resolved = Promise.resolve.bind(Promise);
   const thenable = (value) =>
     value !== null && (typeof value === "object" || typeof value === "function") && typeof value.then === "function";
   const follow = (value, next) => {
-    if (thenable(value)) then(resolved(value), next, failRun);
+    if (thenable(value)) awaited(value, next);
     else next(value);
+  };
+  // `await` needs nothing of Promise that a script can replace.
+  const awaited = async (value, next) => {
+    try {
+      next(await value);
+    } catch (error) {
+      fail(error, "run");
+    }
   };
 
   // The block keeps the script's completion value and hands over what it calls `run`, however declared.
@@ -197,12 +222,12 @@
     }
   };
 
-  const early = [];
+  const early = kit.list();
   const parsedArgs = (text) => {
     try {
       return parse(text);
     } catch (_) {
-      kit.push(early, "args were not JSON: the script got {} instead");
+      kit.append(early, "args were not JSON: the script got {} instead");
       return {};
     }
   };
@@ -240,17 +265,17 @@
 
   const poll = () => {
     if (ended) return "ended";
-    if (waiting.size > 0) return "wait";
+    if (pending > 0) return "wait";
     if (!loose) return "stuck";
     finish(undefined);
     return "ended";
   };
 
   for (const part of parts) part(kit);
-  const operations = { start, poll, settle };
+  const operations = { __proto__: null, start, poll, settle };
   return (names, functions) => {
     install(parse(names));
     installFunctions(parse(functions));
-    return (operation, ...rest) => operations[operation](...rest);
+    return (operation, first, second) => operations[operation](first, second);
   };
 })

@@ -1,16 +1,18 @@
 // log and print: every line goes to the host at once, so that none is lost when a script is killed.
 (function (kit) {
   "use strict";
-  const { host, stringify, join, push, Error, define } = kit;
-  const { String } = globalThis;
+  const { host, stringify, append, define, indexOf, isError, join, lines, list, method, slice, String } = kit;
   const LONGEST = 1 << 20;
-  const OURS = /<input>:2\d{4}\b/;
-  const test = kit.method(RegExp.prototype.test);
+  const PLACE = "<input>:", OURS = 20000;
 
+  const ours = (frame) => {
+    const at = indexOf(frame, PLACE);
+    return at >= 0 && slice(frame, at + PLACE.length, at + PLACE.length + 5) >= OURS;
+  };
   const scriptFrames = (stack) => {
-    const kept = [];
-    for (const line of kit.split(String(stack || ""), "\n")) {
-      if (line !== "" && !test(OURS, line) && !kit.includes(line, "(native)")) push(kept, line);
+    const kept = list(), frames = lines(String(stack || ""));
+    for (let i = 0; i < frames.length; i++) {
+      if (frames[i] !== "" && !ours(frames[i]) && !kit.includes(frames[i], "(native)")) append(kept, frames[i]);
     }
     return join(kept, "\n");
   };
@@ -24,33 +26,33 @@
       default: return String(value);
     }
     try {
-      if (value instanceof Error) {
+      if (isError(value)) {
         const frames = scriptFrames(value.stack);
         return value.name + ": " + value.message + (frames === "" ? "" : "\n" + frames);
       }
       const text = stringify(value);
       return text === undefined ? String(value) : text;
     } catch (error) {
-      return "[cannot be shown: " + (error instanceof Error ? error.message : "it threw") + "]";
+      return "[cannot be shown: " + (isError(error) ? error.message : "it threw") + "]";
     }
   };
 
   const shown = (values) => {
-    const words = [];
-    for (let i = 0; i < values.length; i++) push(words, show(values[i]));
+    const words = list();
+    for (let i = 0; i < values.length; i++) append(words, show(values[i]));
     return join(words, " ");
   };
 
-  const repeat = kit.method(String.prototype.repeat);
+  const repeat = method(String.prototype.repeat);
   const emit = (line) => {
     let text = line;
     if (kit.logDepth > 0) {
       const pad = repeat("  ", kit.logDepth);
-      text = join([pad, join(kit.split(text, "\n"), "\n" + pad)], "");
+      text = pad + join(lines(text), "\n" + pad);
     }
     if (text.length > LONGEST) {
       const left = text.length - LONGEST;
-      text = join([kit.slice(text, 0, LONGEST / 2), `\n… [${left} characters of this line omitted] …\n`, kit.slice(text, -LONGEST / 2)], "");
+      text = slice(text, 0, LONGEST / 2) + "\n… [" + left + " characters of this line omitted] …\n" + slice(text, -LONGEST / 2);
     }
     host("log", 0, stringify(text));
   };

@@ -1,8 +1,8 @@
 // The names every script has whatever its packs: text, assert, answer, fail, parseUrl, require, help, skills.
 (function (kit) {
   "use strict";
-  const { host, stringify, parse, join, push, Error, TypeError, unwrap } = kit;
-  const { String, Object } = globalThis;
+  const { host, stringify, parse, join, push, Error, String, TypeError, unwrap } = kit;
+  const { Object } = globalThis;
   const ANSWER = 97, FAIL = 102; // the wire's kinds "a" and "f"
   const data = (name) => parse(host("source", 0, name));
 
