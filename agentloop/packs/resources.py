@@ -14,7 +14,7 @@ __all__ = ["headed", "help_texts", "text", "words"]
 _HEADING: Final = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
 _DECLARED: Final = re.compile(
     r"/\*\* (?P<words>.+?) \*/\n"
-    r"declare (?:function|module) \"?(?P<name>\w+)\"?(?P<rest>[^\n]*?)(?P<body> \{\n.*?\n\})?\n",
+    r"declare (?:function|module|namespace) \"?(?P<name>\w+)\"?(?P<rest>[^\n]*?)(?P<body> \{\n.*?\n\})?\n",
     re.DOTALL,
 )
 
@@ -38,7 +38,7 @@ def headed(markdown: str) -> Mapping[str, str]:
 
 
 def help_texts(declarations: str) -> dict[str, str]:
-    """For each declared function or module what is said of it, and its declaration."""
+    """For each declared function, module or namespace what is said of it, and its declaration."""
     return {
         match["name"]: f"{match['words']}\n\n{match['name']}{match['rest']}{match['body'] or ''}"
         for match in _DECLARED.finditer(declarations)
