@@ -144,7 +144,7 @@
   kit.functions = { __proto__: null };
   kit.note = primitive("@call");
   kit.call = (name, args) => {
-    kit.call = kit.evaluate("prelude", "functions")(kit, { Function, AsyncFunction, SyntaxError, then: method(Promise.prototype.then) });
+    kit.call = kit.evaluate("prelude", "functions")(kit, { Function, AsyncFunction, SyntaxError, then });
     return kit.call(name, args);
   };
   const installFunctions = (names) => {
@@ -184,17 +184,20 @@
 
   const thenable = (value) =>
     value !== null && (typeof value === "object" || typeof value === "function") && typeof value.then === "function";
+  const then = method(Promise.prototype.then);
+  const failRun = (error) => fail(error, "run");
   const follow = (value, next) => {
-    if (thenable(value)) awaited(value, next);
-    else next(value);
-  };
-  // `await` needs nothing of Promise that a script can replace.
-  const awaited = async (value, next) => {
-    try {
-      next(await value);
-    } catch (error) {
-      fail(error, "run");
-    }
+    if (!thenable(value)) return next(value);
+    const promise = isPrototypeOf(Promise.prototype, value) ? value : new Promise((resolve) => resolve(value));
+    // Without a constructor of its own, what `then` makes is a plain promise, whatever a script has put in its place.
+    kit.define(promise, "constructor", undefined, false);
+    then(promise, (result) => {
+      try {
+        next(result);
+      } catch (error) {
+        failRun(error);
+      }
+    }, failRun);
   };
 
   // The block keeps the script's completion value and hands over what it calls `run`, however declared.
