@@ -23,6 +23,7 @@ __all__ = [
     "pause",
     "price",
     "seconds",
+    "some_names",
     "text",
 ]
 
@@ -102,6 +103,14 @@ def names(value: object) -> tuple[str, ...]:
         raise ValueError(f"must be names, such as a,b, not {value!r}")
     found = (name.strip() for part in parts for name in part.split(","))
     return tuple(dict.fromkeys(name for name in found if name))
+
+
+def some_names(value: object) -> tuple[str, ...]:
+    """`names`, at least one."""
+    found = names(value)
+    if not found:
+        raise ValueError("must name something, such as fetch,markdown; leave it out for everything there is")
+    return found
 
 
 def flag(value: object) -> bool:
