@@ -1,5 +1,5 @@
 type MarkdownLink = { text: string, url: string };
-/** require("markdown"): reads Markdown, with tables. items: outermost list items, their sub-items as lines; sections: one for each heading, what stands before the first under heading "". */
+/** require("markdown"): reads Markdown. items: outermost ones, sub-items as lines; sections: by heading. */
 declare module "markdown" {
   function links(markdown: string): MarkdownLink[];
   function headings(markdown: string): { text: string, level: number }[];

@@ -1,8 +1,8 @@
-/** Text of a file: `limit` lines from line `offset` (from 1) on. A long one is cut and says how to go on. */
+/** Text of a file: `limit` lines from line `offset` (from 1) on. A long one is cut, and says so. */
 declare function readFile(path: string, opts?: { offset?: number, limit?: number }): string;
 /** Writes a text file, whole; makes missing folders. Needs leave, as editFile does. */
 declare function writeFile(path: string, content: string): true;
-/** Replaces a text that the file has exactly once, or all of them; returns how many. */
+/** Replaces a text that the file has exactly once, or `all`; returns how many. */
 declare function editFile(path: string, find: string, replace: string, opts?: { all?: boolean }): number;
 /** What is in a folder. */
 declare function listDir(path?: string): { name: string, path: string, dir: boolean, size: number }[];
