@@ -313,6 +313,7 @@ async def skilled() -> AsyncIterator[ProcessSandbox]:
         "broken": "let x = ;",
         "thrower": "throw new Error('inside')",
         "caller": "exports.call = () => { throw new Error('later') }",
+        "self-aware": "module.exports = module.id",
     }
     packs = [
         Pack(name="maths", description="sums", kind="module", modules=modules, help={"sum": "Adds.\nTwo numbers."}),
@@ -320,6 +321,10 @@ async def skilled() -> AsyncIterator[ProcessSandbox]:
     ]
     async with open_sandbox(packs=packs, engine=ENGINE) as sandbox:
         yield sandbox
+
+
+async def test_a_module_knows_the_name_it_is_required_by(skilled: ProcessSandbox) -> None:
+    assert await value(skilled, "require('self-aware')") == "self-aware"
 
 
 async def test_require(skilled: ProcessSandbox) -> None:

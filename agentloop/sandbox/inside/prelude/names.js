@@ -59,7 +59,7 @@
     if (kit.functions[name] !== undefined) return kit.functions[name];
     const source = host("source", 0, "module:" + name);
     if (source === "") throw new Error(`require(${name}): module not found; known: ${data("module_names").join(", ") || "none"}`);
-    const module = { exports: {} };
+    const module = { id: name, exports: {} };
     push(loading, name);
     try {
       kit.evaluate("module", name)(module, module.exports, require);
