@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Protocol
-from urllib.parse import quote
 
 from agentloop.errors import AgentLoopError, InvalidInput
+from agentloop.guard.spelling import LONGEST_MASK, Spelling, Unmasked, places
 from agentloop.records import Json
 
 __all__ = ["Redactor", "StreamRedactor"]
-
-_NESTING = 7
-"""Backslashes before an escaped character: JSON text three times inside JSON text has seven."""
-
-_BASE64_CHARS = 4
-"""Characters of base64 that must be determined by a secret alone before they count as one."""
 
 _BEGINNING = 4
 """Characters at the beginning of a secret that tell something of it when the rest was cut off."""
 
 _CUT = "…"
-_UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
-)
-_URLSAFE = str.maketrans("+/", "-_")
-_CONTROL = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
-_ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
 class Redactor:
@@ -151,7 +135,7 @@ class Redactor:
 
     def without_beginnings(self, text: str) -> str:
         """`text` without the beginnings of secrets that a `…` cut short: four characters and more of one."""
-        ends = list(_places(_CUT, text)) if self._secrets and _CUT in text else ()
+        ends = list(places(_CUT, text)) if self._secrets and _CUT in text else ()
         found = (secret.beginning(text, end) for secret in self._secrets for end in ends)
         return _replaced(text, _merged(sorted((find for find in found if find), key=_in_order)))
 
@@ -161,16 +145,14 @@ class Redactor:
 
     def _found(self, text: str, skipped: Callable[[_Find], bool]) -> list[_Find]:
         found = [find for secret in self._secrets for find in secret.spans(text)]
-        if _UNSEEN.search(text):
-            plain = _UNSEEN.sub("", text)
-            through = [find for secret in self._secrets for find in secret.spans(plain)]
-            places = [at for at, character in enumerate(text) if not _UNSEEN.match(character)] if through else []
-            found += [replace(find, start=places[find.start], end=places[find.end - 1] + 1) for find in through]
+        if (plain := Unmasked.of(text)) is not None:
+            through = [find for secret in self._secrets for find in secret.spans(plain.text)]
+            found += [replace(find, start=plain.start(find.start), end=plain.end(find.end)) for find in through]
         return sorted((find for find in found if not skipped(find)), key=_in_order)
 
     def placeholders(self, text: str) -> list[tuple[int, int]]:
         """Where placeholders are that hold a secret's text themselves, and so must not be looked into."""
-        return [(start, start + len(place)) for place in self._kept for start in _places(place, text)]
+        return [(start, start + len(place)) for place in self._kept for start in places(place, text)]
 
     def _number(self, value: float) -> Json:
         written = json.dumps(value)
@@ -201,10 +183,12 @@ class StreamRedactor:
     def _cut(self) -> int:
         """Where to cut so that what is held back has room for all but the last character of a secret."""
         room = max(0, self._redactor.longest - 1)
-        if not _UNSEEN.search(self._held):
+        plain = Unmasked.of(self._held)
+        if plain is None:
             return max(0, len(self._held) - room)
-        seen = [at for at, character in enumerate(self._held) if not _UNSEEN.match(character)]
-        return 0 if len(seen) <= room else seen[len(seen) - room] if room else len(self._held)
+        # A mask that has come in part only looks like so many characters.
+        room += LONGEST_MASK
+        return plain.start(len(plain.text) - room) if len(plain.text) > room else 0
 
     def finish(self) -> str:
         """The rest."""
@@ -222,25 +206,14 @@ class _Find:
     placeholder: str
 
 
-class _Form(Protocol):
-    longest: int
-
-    def spans(self, text: str) -> Iterator[tuple[int, int]]: ...
-
-
 class _Secret:
-    """One value with all its forms."""
+    """One value with all the ways to write it."""
 
     def __init__(self, value: str, placeholder: str) -> None:
         self.value = value
         self.placeholder = placeholder
-        plain = dict.fromkeys((value, value.strip()))
-        self._forms: tuple[_Form, ...] = (
-            *(_Literal(text) if _is_plain(text) else _Escaped(text) for text in plain),
-            *(_Literal(text) for text in dict.fromkeys(chain.from_iterable(map(_base64_forms, plain)))),
-            *(_Literal(text) for text in dict.fromkeys(chain.from_iterable(map(_hex_forms, plain)))),
-        )
-        self.longest: int = max(form.longest for form in self._forms)
+        self._spelling = Spelling(value)
+        self.longest = self._spelling.longest
 
     def beginning(self, text: str, end: int) -> _Find | None:
         """How much of the value ends at `end`."""
@@ -251,99 +224,7 @@ class _Secret:
 
     def spans(self, text: str) -> list[_Find]:
         size = len(self.value)
-        return [_Find(start, end, size, self.placeholder) for form in self._forms for start, end in form.spans(text)]
-
-
-class _Literal:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.longest = len(text)
-
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        return ((start, start + self.longest) for start in _places(self._text, text))
-
-
-class _Escaped:
-    """A text in which each character may stand in any of its escaped forms, and white space may be folded."""
-
-    def __init__(self, text: str) -> None:
-        characters = [_Written(character) for character in text]
-        self._pattern = re.compile("".join(map(_folding, re.findall(r"\s+|\S+", text))))
-        self.longest: int = sum(character.longest for character in characters)
-
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        match = self._pattern.search(text)
-        while match is not None:
-            yield match.span()
-            match = self._pattern.search(text, match.start() + 1)
-
-
-class _Written:
-    """One character as a pattern of all the ways to write it, and the length of the longest."""
-
-    def __init__(self, character: str) -> None:
-        if _is_plain(character):
-            self.pattern, self.longest = character, 1
-            return
-        units = character.encode("utf-16-be", "surrogatepass").hex()
-        code = ord(character)
-        slashes = rf"\\{{1,{_NESTING}}}"
-        percent = quote(character.encode("utf-8", "surrogatepass"), safe="") if character not in "-._~" else ""
-        ways = [
-            rf"\\{{1,{2 * _NESTING}}}" if character == "\\" else rf"\\{{0,{_NESTING}}}{re.escape(character)}",
-            "".join(f"{slashes}u{units[at : at + 4]}" for at in range(0, len(units), 4)),
-            f"{slashes}U{code:08x}",
-            percent or f"%{code:02x}",
-            f"&#0{{0,4}}{code};",
-            f"&#x0{{0,4}}{code:x};",
-        ]
-        ways += [f"{slashes}x{code:02x}"] if code < 0x100 else []
-        ways += [slashes + _CONTROL[character]] if character in _CONTROL else []
-        ways += [f"&{_ENTITIES[character]};"] if character in _ENTITIES else []
-        ways += [r"\+"] if character == " " else []
-        literal, *encoded = ways
-        self.pattern = f"(?:{literal}|(?i:{'|'.join(encoded)}))"
-        self.longest = max(2 * _NESTING, 2 * (_NESTING + 5), len(percent), 15)
-
-
-def _folding(part: str) -> str:
-    pattern = "".join(_Written(character).pattern for character in part)
-    return rf"(?:{pattern}|\s{{1,{len(part) + 1}}})" if part.isspace() else pattern
-
-
-def _is_plain(text: str) -> bool:
-    """True when no way of escaping changes the text."""
-    return text.isascii() and text.isalnum()
-
-
-def _base64_forms(text: str) -> Iterator[str]:
-    data = text.encode("utf-8", "surrogatepass")
-    whole = base64.b64encode(data).decode()
-    inner = (_determined(data, shift) for shift in range(3))
-    for form in (whole, whole.rstrip("="), *(part for part in inner if len(part) >= _BASE64_CHARS)):
-        yield form
-        yield form.translate(_URLSAFE)
-
-
-def _hex_forms(text: str) -> Iterator[str]:
-    form = text.encode("utf-8", "surrogatepass").hex()
-    yield form
-    yield form.upper()
-
-
-def _determined(data: bytes, shift: int) -> str:
-    """The characters of base64 that `data` alone decides when it begins `shift` bytes into a group of three."""
-    encoded = base64.b64encode(bytes(shift) + data).decode()
-    first, last = -(-8 * shift // 6), 8 * (shift + len(data)) // 6
-    return encoded[first:last]
-
-
-def _places(part: str, text: str) -> Iterator[int]:
-    """Every place of `part`, also overlapping ones."""
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
+        return [_Find(start, end, size, self.placeholder) for start, end in self._spelling.spans(text)]
 
 
 def _inside_of(kept: Sequence[tuple[int, int]]) -> Callable[[_Find], bool]:
