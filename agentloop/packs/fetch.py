@@ -16,11 +16,13 @@ from agentloop.guard.network.base import OwnPorts
 from agentloop.guard.network.client import GuardedClient, Reply
 from agentloop.guard.network.guard import Boundary, run_boundary
 from agentloop.guard.network.url import Url, parse_url
+from agentloop.guard.secrets import Secrets
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.html import html_to_markdown
 from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission, WebPermission
 from agentloop.packs.resources import help_texts, text
+from agentloop.packs.secret_sending import seal
 from agentloop.records import Json
 
 __all__ = ["Sender", "Web", "fetch_capability", "fetch_pack"]
@@ -113,16 +115,24 @@ class Sender:
 
     async def send(self, url: Json = None, options: Json = None) -> Json:
         """One request: `{status, ok, url, headers, body, truncated?}`."""
-        request = _read(url, options)
+        secrets = self._permission.secrets
+        sealed = seal(secrets, url, options)
+        request = _read(url, sealed.options)
         try:
             reply = await self._client.request(
-                request.method, request.url, headers=request.headers, body=request.body, admit=self._web.admit
+                request.method,
+                request.url,
+                headers=request.headers,
+                body=request.body,
+                admit=self._web.admit,
+                only_to=sealed.origins,
             )
         except AgentLoopError as error:
-            await self._tell(request, f"failed: {str(error)[:_ERROR_CHARS]}", failed=type(error).__name__)
-            raise
+            shown = secrets.hide_error(error)
+            await self._tell(request, f"failed: {str(shown)[:_ERROR_CHARS]}", failed=type(error).__name__)
+            raise shown from None
         await self._tell(request, str(reply.status), status=reply.status, bytes=len(reply.body))
-        return _as_json(reply)
+        return await asyncio.to_thread(_hidden, secrets, _as_json(reply)) if secrets else _as_json(reply)
 
     async def allow(self, hosts: Json = None) -> bool:
         """Whether all these hosts may be reached, asking for those that may not yet."""
@@ -225,7 +235,7 @@ def _hosts(hosts: Json) -> list[Url]:
     return list({(url.host, url.port): url for url in urls}.values())
 
 
-def _as_json(reply: Reply) -> Json:
+def _as_json(reply: Reply) -> dict[str, Json]:
     data: dict[str, Json] = {
         "status": reply.status,
         "ok": 200 <= reply.status < 300,
@@ -234,6 +244,14 @@ def _as_json(reply: Reply) -> Json:
         "body": reply.text,
     }
     return {**data, "truncated": True} if reply.truncated else data
+
+
+def _hidden(secrets: Secrets, data: dict[str, Json]) -> Json:
+    """The response without secrets; of one that was cut short, without the beginning of one at its end."""
+    if "truncated" not in data:
+        return secrets.hide(data)
+    shown = secrets.hide({**data, "body": data["body"] + "…"})
+    return {**shown, "body": shown["body"].removesuffix("…")}
 
 
 async def _to_markdown(html: Json = None) -> str:

@@ -21,6 +21,7 @@ from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.pattern import Pattern
 from agentloop.guard.network.url import Url
 from agentloop.guard.policy import Decision, ToolCall
+from agentloop.guard.secrets import Secrets
 from agentloop.records import Json
 
 __all__ = ["HostScopes", "Permission", "WebPermission", "host_scopes"]
@@ -40,6 +41,11 @@ class Permission:
     def ask(self) -> Ask | None:
         """The seam through which a person is asked; None when there is nobody."""
         return self._context.ask
+
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets that the run's scripts may use."""
+        return self._context.secrets
 
     async def tell(self, type: str, **fields: Json) -> None:
         """Adds an event of the run: `await tell("act", content="…", tool="…", args={…})`."""

@@ -11,9 +11,10 @@ import codecs
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 from urllib.parse import urljoin
 
@@ -46,6 +47,7 @@ _FOR_ANYBODY: Final = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "content-language", "content-type"}
     | {"if-modified-since", "if-none-match", "pragma", "range", "user-agent"}
 )
+_USUAL: Final = MappingProxyType({"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "agentloop/1.0"})
 _ABOUT_BODY: Final = frozenset({"content-language", "content-type"})
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';>/]+)", re.IGNORECASE)
@@ -119,6 +121,15 @@ class _Hop:
             headers = {name: value for name, value in headers.items() if name in _FOR_ANYBODY}
         return _Hop(method=method, url=target, headers=headers, body=body, left=self.left - 1)
 
+    def within(self, origins: Collection[str] | None) -> _Hop:
+        """The hop if it stays within these origins, None for any, else without all that the caller gave."""
+        if origins is None or self.url.origin in origins:
+            return self
+        if self.body:
+            told = f"the request has a secret in it, and is redirected to {self.url.origin}: it was not sent there"
+            raise RequestRefused(told, host=self.url.host, rule="secret")
+        return _Hop(method=self.method, url=self.url, headers=dict(_USUAL), body=b"", left=self.left)
+
 
 class GuardedClient:
     """Sends requests through a boundary. One serves any number of them at the same time; close it when done.
@@ -157,11 +168,13 @@ class GuardedClient:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
         admit: Admit | None = None,
+        only_to: Collection[str] | None = None,
     ) -> Reply:
         """One request with its redirects. A status of 400 and more is a reply like another.
 
-        `admit` judges each hop in the boundary's place. Raises what it raises, `RequestRefused`,
-        `InvalidInput` for what cannot be sent, and `WorldError` when no whole answer comes.
+        `admit` judges each hop in the boundary's place. `only_to` are the origins that may get headers and body, None
+        for any: a redirect elsewhere loses the headers, or is refused when it has a body. Raises what `admit` raises,
+        `RequestRefused`, `InvalidInput` for what cannot be sent, and `WorldError` when no whole answer comes.
         """
         hop = self._first(method, parse_url(url) if isinstance(url, str) else url, headers or {}, body)
         budget = _Budget(self.limits.timeout_s)
@@ -173,7 +186,7 @@ class GuardedClient:
                     return await self._read(response, hop)
             if hop.left <= 0:
                 raise WorldError(f"{hop.url.origin} redirects more than {self.limits.redirects} times")
-            hop = hop.onward(response.status_code, location)
+            hop = hop.onward(response.status_code, location).within(only_to)
 
     async def aclose(self) -> None:
         """Closes what is open. May be called twice."""
@@ -193,8 +206,8 @@ class GuardedClient:
             raise InvalidInput(f"method {method[:20]!r} cannot be sent; there are: {', '.join(sorted(_METHODS))}")
         if len(body) > self.limits.sent_bytes:
             raise InvalidInput(f"the body is {len(body):,} bytes, at most {self.limits.sent_bytes:,} can be sent")
-        usual = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "agentloop/1.0"}
-        return _Hop(method=method, url=url, headers=usual | _sendable(headers), body=body, left=self.limits.redirects)
+        headers = {**_USUAL, **_sendable(headers)}
+        return _Hop(method=method, url=url, headers=headers, body=body, left=self.limits.redirects)
 
     async def _judged(self, url: Url, admit: Admit) -> Checked:
         try:
