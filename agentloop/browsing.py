@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from agentloop.artifacts.base import Artifacts
+from agentloop.artifacts.egress import EgressManifest
 from agentloop.build import loop_settings, named_capabilities, untold
 from agentloop.capabilities import BuildContext, Capability
+from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput, RequestRefused
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.network.pattern import Pattern, for_browser
@@ -27,6 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["BrowseOptions", "browse", "open_browse"]
 
+_UNGUARDED = (
+    "unguarded: this browser does not go through the network boundary, so its pages reach whatever they like; "
+    "you allowed that with --dangerously-unguarded"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class BrowseOptions:
@@ -35,7 +43,9 @@ class BrowseOptions:
     `allow` are patterns ([scheme://]host[:port]) of what pages may reach; None: any public address, and
     always the origin of the start URL. `vision` names an image-capable model; without one, scripts have no
     `ask`. `artifacts` takes a picture and the marks of each turn. `browser_sandbox` "auto" is on, and off
-    for root; `cdp_url` names a browser that runs already instead. `expect` are checks of the finished run
+    for root; `cdp_url` names a browser that runs already instead, which is refused when its pages cannot be held to
+    `allow`, unless `dangerously_unguarded`. `egress` names a file for the egress manifest, besides that of the
+    artifacts; or one that was begun already (`EgressManifest.begin`). `expect` are checks of the finished run
     (`report.checks.FORMS`); one that is not met makes it `check_failed`. `capabilities` are what scripts
     may call besides the browser.
 
@@ -51,6 +61,8 @@ class BrowseOptions:
     slow_mo_ms: int = 0
     browser_sandbox: Literal["auto", "on", "off"] = "auto"
     cdp_url: str | None = None
+    dangerously_unguarded: bool = False
+    egress: str | os.PathLike[str] | EgressManifest | None = None
     viewport: tuple[int, int] = (1280, 720)
     model: str | None = None
     vision: str | None = None
@@ -82,19 +94,22 @@ async def open_browse(
     """A browser and a run in it, not yet begun; both are closed at the end.
 
     `task` None takes up the last run of the options' session where it was left.
-    Raises `BrowserNotFound` when there is no browser, `InvalidInput` for a URL that is no web address, a
-    pattern that cannot be held or a check that is none.
+    Raises `BrowserNotFound` when there is no browser, `DriverError` for one whose pages cannot be held,
+    `InvalidInput` for a URL that is no web address, a pattern that cannot be held, a check that is none or a
+    manifest that cannot be written.
     """
     _check(options)
     from agentloop.browser.pack import browser_capability
     from agentloop.browser.vision import LLMVision
     from agentloop.drivers.host import BrowserHost
 
+    manifest = await _manifest(options.egress)
     async with BrowserHost.launch(
         headless=options.headless,
         browser_sandbox=options.browser_sandbox,
         slow_mo_ms=options.slow_mo_ms,
         cdp_url=options.cdp_url,
+        dangerously_unguarded=options.dangerously_unguarded,
     ) as host:
         checks = [Check.parse(text) for text in options.expect]
         pages: list[DriverPage] = []
@@ -103,11 +118,15 @@ async def open_browse(
         async def new_driver(context: BuildContext) -> AsyncIterator[Driver]:
             async with host.driver(
                 allow=options.allow,
+                narrow=context.allow,
                 allow_private=options.allow_private,
                 start_url=context.start_url,
+                egress=context.egress,
                 viewport=options.viewport,
                 storage_state=context.state,
             ) as driver:
+                if context.egress.boundary == "unguarded":
+                    await context.emit("warning", content=_UNGUARDED)
                 pages.append(DriverPage(driver))
                 yield driver
 
@@ -116,7 +135,16 @@ async def open_browse(
 
         vision = LLMVision(llm, model=options.vision) if options.vision else None
         browser = browser_capability(new_driver, vision=vision, globals=True)
-        loop = _loop(browser, options, llm=llm, on_ask=on_ask, verify=verify if checks else None)
+        settings = loop_settings(
+            "browse",
+            limits=options.limits,
+            context_window=options.context_window,
+            history_window=options.history_window,
+            workspace=options.workspace,
+            egress=manifest,
+            own_ports=host.own_ports,
+        )
+        loop = _loop(browser, options, settings, llm=llm, on_ask=on_ask, verify=verify if checks else None)
         async with (
             loop if options.store is None else nullcontext(),
             await loop.open(_request(task, options), on_event=on_event) as handle,
@@ -124,8 +152,20 @@ async def open_browse(
             yield handle
 
 
+async def _manifest(egress: str | os.PathLike[str] | EgressManifest | None) -> EgressManifest | None:
+    if egress is None or isinstance(egress, EgressManifest):
+        return egress
+    return await EgressManifest.begin(egress)
+
+
 def _loop(
-    browser: Capability, options: BrowseOptions, *, llm: LLM, on_ask: OnAsk | None, verify: Verify | None
+    browser: Capability,
+    options: BrowseOptions,
+    settings: LoopSettings,
+    *,
+    llm: LLM,
+    on_ask: OnAsk | None,
+    verify: Verify | None,
 ) -> Loop:
     from agentloop.stores.memory import MemoryStore
 
@@ -134,13 +174,7 @@ def _loop(
         store=options.store or MemoryStore(),
         capabilities=[browser, untold(named_capabilities(["markdown"])[0]), *options.capabilities],
         model=options.model,
-        settings=loop_settings(
-            "browse",
-            limits=options.limits,
-            context_window=options.context_window,
-            history_window=options.history_window,
-            workspace=options.workspace,
-        ),
+        settings=settings,
         on_ask=on_ask,
         artifacts=options.artifacts,
         verify=verify,
@@ -187,6 +221,7 @@ async def browse(
     vision: str | None = None,
     limits: RunLimits | None = None,
     artifacts: Artifacts | None = None,
+    egress: str | os.PathLike[str] | None = None,
     expect: Sequence[str] = (),
     on_event: OnEvent | None = None,
 ) -> RunResult:
@@ -206,6 +241,7 @@ async def browse(
         vision=vision,
         limits=limits or RunLimits(),
         artifacts=artifacts,
+        egress=egress,
         expect=expect,
     )
     if llm is not None:

@@ -14,10 +14,12 @@ from agentloop.context.profile import Profile
 from agentloop.context.prompt import Prompt, PromptName
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput
+from agentloop.guard.network.base import OwnPorts
 from agentloop.packs.base import Pack
 from agentloop.records import RunLimits
 
 if TYPE_CHECKING:
+    from agentloop.artifacts.egress import EgressManifest
     from agentloop.browser.base import Driver
 
 __all__ = ["NAMES", "default_capabilities", "loop_settings", "named_capabilities", "untold"]
@@ -85,6 +87,8 @@ def loop_settings(
     context_window: int | None = None,
     history_window: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
+    egress: EgressManifest | None = None,
+    own_ports: OwnPorts | None = None,
 ) -> LoopSettings:
     """The settings for a prompt that ships.
 
@@ -92,7 +96,13 @@ def loop_settings(
     that fit it (`Profile`); a `history_window` of one's own wins over that. Raises `InvalidInput`.
     """
     folder = None if workspace is None else os.fspath(workspace)
-    settings = LoopSettings(limits=limits or RunLimits(), prompt=Prompt.named(prompt), workspace=folder)
+    settings = LoopSettings(
+        limits=limits or RunLimits(),
+        prompt=Prompt.named(prompt),
+        workspace=folder,
+        egress=egress,
+        own_ports=OwnPorts() if own_ports is None else own_ports,
+    )
     if context_window is not None:
         profile = Profile.for_window(context_window)
         settings = profile.apply(replace(settings, compactor=SummarizingCompactor()))
@@ -134,19 +144,16 @@ class _Web:
 
         def open_driver(context: BuildContext) -> AbstractAsyncContextManager[Driver]:
             return PlaywrightDriver.launch(
-                allow=self._reach(context.allow),
+                allow=self.allow,
+                narrow=context.allow,
                 allow_private=self.allow_private,
                 start_url=context.start_url,
+                egress=context.egress,
+                own_ports=context.own_ports,
                 storage_state=context.state,
             )
 
         return browser_capability(open_driver)
-
-    def _reach(self, narrow: Sequence[str] | None) -> Sequence[str] | None:
-        """Both lists at once: a driver takes one, so only what stands in each of them counts."""
-        if narrow is None or self.allow is None:
-            return self.allow if narrow is None else narrow
-        return [pattern for pattern in narrow if pattern in self.allow]
 
     def http(self) -> Capability:
         from agentloop.packs.http import http_capability

@@ -9,6 +9,8 @@ from typing import Any
 from agentloop.artifacts.base import Artifacts
 from agentloop.clock import Clock
 from agentloop.guard.grants import Ask
+from agentloop.guard.network.base import OwnPorts
+from agentloop.guard.network.egress import Egress
 from agentloop.guard.policy import Policy
 from agentloop.guard.secrets import Secrets
 from agentloop.llm.base import LLM
@@ -32,7 +34,8 @@ class BuildContext:
     `llm` is metered: what it spends counts for the run. `http` is the guarded client once a pack
     needs one. `ask` pauses `clock` while a question is open. `enabled` None means all. `state` is what a pack
     saved last in this session; `resumed` tells that this same run was begun by another process. `secrets` are
-    those that its scripts may use and never see.
+    those that its scripts may use and never see. Whatever opens a way out gives it a door of `egress`, which caps
+    and counts, and keeps it off `own_ports`; whatever opens a port adds it there.
     """
 
     run_id: str = ""
@@ -54,6 +57,8 @@ class BuildContext:
     state: bytes | None = None
     resumed: bool = False
     secrets: Secrets = field(default_factory=Secrets)
+    egress: Egress = field(default_factory=Egress)
+    own_ports: OwnPorts = field(default_factory=OwnPorts)
     settings: Mapping[str, Json] = field(default_factory=dict)
 
 

@@ -87,7 +87,7 @@ class Prices:
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
     """What one run may spend. None = no limit. Passing `iterations` is `max_iterations`, `wall_s` is
-    `timeout`, any other `budget`."""
+    `timeout`, any other `budget`; what goes beyond `egress_bytes`, sent and received, is refused and ends no run."""
 
     iterations: int = 20
     wall_s: float = 300.0
@@ -96,6 +96,7 @@ class RunLimits:
     cost: float | None = None
     carry_bytes: int = 32 * 1024 * 1024
     primitive_calls: int = 10_000
+    egress_bytes: int = 1024 * 1024 * 1024
     prices: Prices = Prices()
 
     def narrowed(self, other: RunLimits | None) -> RunLimits:
@@ -110,6 +111,7 @@ class RunLimits:
             cost=_tighter(self.cost, other.cost),
             carry_bytes=min(self.carry_bytes, other.carry_bytes),
             primitive_calls=min(self.primitive_calls, other.primitive_calls),
+            egress_bytes=min(self.egress_bytes, other.egress_bytes),
             prices=self.prices,
         )
 
@@ -213,7 +215,11 @@ class TurnOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """How a run ended. `steps` counts this run's rows; `checks` is filled by `verify`."""
+    """How a run ended. `steps` counts this run's rows; `checks` is filled by `verify`.
+
+    `egress` says how pages were held (`boundary`), how many hosts were `contacted` and `refused`, how many `bytes`
+    passed, and where the egress manifest is (`manifest`, None without one).
+    """
 
     run_id: str
     session_id: str
@@ -228,10 +234,9 @@ class RunResult:
     system_prompt: str = ""
     artifacts: str | None = None
     checks: tuple[Mapping[str, Json], ...] = ()
+    egress: Mapping[str, Json] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Json]:
-        """The fields of the NDJSON `result` line, `system_prompt` left out when empty."""
+        """The fields of the NDJSON `result` line, `system_prompt` and `egress` left out when empty."""
         data = asdict(self) | {"status": str(self.status), "checks": list(self.checks)}
-        if not self.system_prompt:
-            del data["system_prompt"]
-        return data
+        return {name: value for name, value in data.items() if value or name not in ("system_prompt", "egress")}

@@ -122,7 +122,7 @@ class Settings:
     """Tokens that the model is served with."""
     packs: tuple[str, ...] = _setting(choices.names, (), name="with")
     """More that scripts may call."""
-    enable: tuple[str, ...] | None = _setting(choices.names, lasts=False)
+    enable: tuple[str, ...] | None = _setting(choices.some_names, lasts=False)
     """The only capabilities of a new session."""
     allow_exec: tuple[str, ...] = _setting(choices.names, ())
     """Programs that exec may run without asking."""
@@ -144,6 +144,12 @@ class Settings:
     """What pages may reach."""
     allow_private: bool = _setting(choices.flag, False)
     """Pages may reach private addresses too."""
+    max_egress_bytes: int = _setting(choices.count, RunLimits().egress_bytes, workspace=True)
+    """Bytes that pages and scripts of a run may send and receive."""
+    egress: Path | None = _setting(choices.path, lasts=False)
+    """Where the egress manifest goes, besides the artifacts."""
+    dangerously_unguarded: bool = _setting(choices.flag, False, lasts=False)
+    """A browser whose pages nothing holds back is used all the same."""
     headed: bool = _setting(choices.flag, False)
     """Show the browser."""
     slow_mo: int = _setting(choices.pause, 0)
@@ -212,6 +218,7 @@ class Settings:
             prompt_tokens=self.max_prompt_tokens,
             completion_tokens=self.max_completion_tokens,
             cost=self.max_cost,
+            egress_bytes=self.max_egress_bytes,
             prices=self.price or Prices(),
         )
 

@@ -82,6 +82,8 @@ def _browse_options(command: CommandContext, session: Session, run_id: str) -> B
         slow_mo_ms=settings.slow_mo,
         browser_sandbox=settings.browser_sandbox,
         cdp_url=settings.cdp,
+        dangerously_unguarded=settings.dangerously_unguarded,
+        egress=command.egress,
         model=settings.model or session.model or None,
         vision=settings.vision,
         limits=settings.limits,

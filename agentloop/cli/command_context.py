@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import click
 
+from agentloop.artifacts.egress import EgressManifest
 from agentloop.cli.approvals import Approvals
 from agentloop.cli.lines import StdinLines
 from agentloop.cli.model import open_model
@@ -37,6 +38,7 @@ class CommandContext:
     lines: StdinLines
     view: View
     approvals: Approvals
+    egress: EgressManifest | None = None
     terminated: bool = False
 
     async def chosen_session(self) -> str:
@@ -79,8 +81,9 @@ class CommandContext:
 
 @asynccontextmanager
 async def open_command(options: TaskOptions) -> AsyncIterator[CommandContext]:
-    """The command for the block. Raises `InvalidInput` when no model is configured."""
+    """The command for the block. Raises `InvalidInput` when no model is configured or no manifest can be written."""
     lines = StdinLines()
+    egress = None if options.settings.egress is None else await EgressManifest.begin(options.settings.egress)
     async with open_model(options.settings) as llm, open_store(options.settings) as store:
         command = CommandContext(
             options=options,
@@ -89,6 +92,7 @@ async def open_command(options: TaskOptions) -> AsyncIterator[CommandContext]:
             lines=lines,
             view=view_for(options),
             approvals=Approvals(options.approve, lines=lines, write=write_prompt, hold=lambda: _held(command)),
+            egress=egress,
         )
         _tell_ignored(options.settings)
         yield command

@@ -110,9 +110,15 @@ async def _browser(settings: Settings) -> Finding:
     from agentloop.drivers.host import BrowserHost
 
     try:
-        async with BrowserHost.launch(browser_sandbox=settings.browser_sandbox, cdp_url=settings.cdp) as host:
+        async with BrowserHost.launch(
+            browser_sandbox=settings.browser_sandbox,
+            cdp_url=settings.cdp,
+            dangerously_unguarded=settings.dangerously_unguarded,
+        ) as host:
             if host.binary is None:
-                return Finding(verdict="ok", topic="browser", text=f"one that runs already, version {host.version}")
+                held = f"boundary: {host.boundary}"
+                text = f"one that runs already, version {host.version}, {held}"
+                return Finding(verdict="ok" if host.boundary != "unguarded" else "warn", topic="browser", text=text)
             off = "as --browser-sandbox says" if settings.browser_sandbox == "off" else "as by default for root"
             sandboxed = "its sandbox on" if host.sandboxed else f"its sandbox off, {off}"
             text = f"{host.binary.path}, version {host.version}, {sandboxed}"

@@ -135,6 +135,8 @@ OUTPUT = (
 NETWORK = (
     _names("--allow", "PATTERN", "What may be reached: [scheme://]host[:port], *.host; repeatable."),
     _switch("--allow-private", "Private addresses may be reached too."),
+    _choice("--max-egress-bytes", "N", "Bytes that pages and scripts may send and receive in a run.  [1 GiB]"),
+    _choice("--egress", "FILE", "Write the egress manifest here, too: hosts contacted and refused."),
 )
 """Where pages and scripts may go."""
 
@@ -144,6 +146,7 @@ BROWSER = (
     _choice("--artifacts", "DIR", "Where pictures of each turn go.  [runs/ID in the data directory]"),
     _choice("--vision", "MODEL", "An image-capable model that scripts may ask about the page."),
     _choice("--cdp", "URL", "A browser that runs already, by its DevTools address."),
+    _switch("--dangerously-unguarded", "Use a browser that --allow cannot hold, too."),
     _choice("--browser-sandbox", "auto|on|off", "Chromium's own sandbox; auto is on, and off for root.  [auto]"),
 )
 """The browser."""

@@ -69,6 +69,7 @@ async def _open(
             context_window=settings.context_window,
             history_window=settings.history_window,
             workspace=command.options.cwd,
+            egress=command.egress,
         ),
         on_ask=command.approvals,
     )

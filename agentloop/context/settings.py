@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Self
 
+from agentloop.artifacts.egress import EgressManifest
 from agentloop.context.budget import ContextBudget
 from agentloop.context.compaction import Compactor
 from agentloop.context.history import HISTORY_WINDOW, LOOK_BACK
 from agentloop.context.prompt import Prompt
 from agentloop.errors import InvalidInput
+from agentloop.guard.network.base import OwnPorts
 from agentloop.records import RunLimits
 
 __all__ = ["LoopSettings"]
@@ -25,7 +27,8 @@ class LoopSettings:
 
     `history_window` counts the steps of earlier runs that a run reads, from the newest summary on; with a `compactor`
     all steps behind that summary are read. `context_budget` None sends what there is. `workspace` is the folder that
-    files for pages are taken from.
+    files for pages are taken from. `egress` is told of what each run sends, besides the run's artifacts;
+    `own_ports` are never reached by a run: a service that stands in this process adds its own.
     """
 
     limits: RunLimits = RunLimits()
@@ -34,6 +37,8 @@ class LoopSettings:
     compactor: Compactor | None = None
     context_budget: ContextBudget | None = None
     workspace: str | None = None
+    egress: EgressManifest | None = None
+    own_ports: OwnPorts = field(default_factory=OwnPorts)
 
     @classmethod
     def of(

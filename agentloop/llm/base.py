@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentloop.records import Usage
 
@@ -18,6 +18,7 @@ __all__ = [
     "ModelRequest",
     "OnChunk",
     "Role",
+    "Served",
     "Text",
 ]
 
@@ -93,3 +94,11 @@ class LLM(Protocol):
     def name(self) -> str: ...
 
     async def complete(self, request: ModelRequest, *, on_chunk: OnChunk | None = None) -> ModelReply: ...
+
+
+@runtime_checkable
+class Served(Protocol):
+    """A client that asks a server. `address` is the server's URL without user and password."""
+
+    @property
+    def address(self) -> str: ...

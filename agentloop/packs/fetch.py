@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import AgentLoopError, InvalidInput, Refused
-from agentloop.guard.network.base import OwnPorts
+from agentloop.guard.network.base import OwnPorts, Resolver
 from agentloop.guard.network.client import GuardedClient, Reply
 from agentloop.guard.network.guard import Boundary, run_boundary
 from agentloop.guard.network.url import Url, parse_url
@@ -34,13 +34,18 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 def fetch_capability(
-    *, allow: Sequence[str] | None = None, allow_private: bool = False, own_ports: OwnPorts | None = None
+    *,
+    allow: Sequence[str] | None = None,
+    allow_private: bool = False,
+    own_ports: OwnPorts | None = None,
+    resolver: Resolver | None = None,
 ) -> Capability:
     """`fetch` within what the operator allows (see `Boundary`), which a run's own `allow` can only narrow.
 
+    `own_ports` are never reached, by default those of the run; `resolver` None is the system's.
     Raises `InvalidInput` for a pattern that is none.
     """
-    web = Web(allow=allow, allow_private=allow_private, own_ports=own_ports)
+    web = Web(allow=allow, allow_private=allow_private, own_ports=own_ports, resolver=resolver)
 
     async def build(context: BuildContext) -> Sequence[Pack]:
         return [fetch_pack(web.client(context), Permission(context), boundary=web.boundary(context))]
@@ -74,10 +79,18 @@ def fetch_pack(
 class Web:
     """What an operator lets the scripts of any run reach."""
 
-    def __init__(self, *, allow: Sequence[str] | None, allow_private: bool, own_ports: OwnPorts | None) -> None:
+    def __init__(
+        self,
+        *,
+        allow: Sequence[str] | None,
+        allow_private: bool,
+        own_ports: OwnPorts | None,
+        resolver: Resolver | None = None,
+    ) -> None:
         self._allow = None if allow is None else Boundary(allow=allow).allowed
         self._allow_private = allow_private
         self._own_ports = own_ports
+        self._resolver = resolver
 
     def client(self, context: BuildContext) -> GuardedClient:
         """The run's client. Raises `InvalidInput` when it was given none."""
@@ -93,7 +106,8 @@ class Web:
             narrow=context.allow,
             allow=self._allow,
             allow_private=self._allow_private,
-            own_ports=self._own_ports,
+            own_ports=context.own_ports if self._own_ports is None else self._own_ports,
+            resolver=self._resolver,
         )
 
 

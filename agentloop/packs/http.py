@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentloop.capabilities import BuildContext, Capability
-from agentloop.guard.network.base import OwnPorts
+from agentloop.guard.network.base import OwnPorts, Resolver
 from agentloop.guard.network.client import GuardedClient
 from agentloop.guard.network.guard import Boundary
 from agentloop.packs.base import Pack, Primitive
@@ -20,10 +20,14 @@ _DESCRIPTION: Final = "Sends HTTP requests by method."
 
 
 def http_capability(
-    *, allow: Sequence[str] | None = None, allow_private: bool = False, own_ports: OwnPorts | None = None
+    *,
+    allow: Sequence[str] | None = None,
+    allow_private: bool = False,
+    own_ports: OwnPorts | None = None,
+    resolver: Resolver | None = None,
 ) -> Capability:
     """The module `http`, which reaches what `fetch_capability` with the same arguments does."""
-    web = Web(allow=allow, allow_private=allow_private, own_ports=own_ports)
+    web = Web(allow=allow, allow_private=allow_private, own_ports=own_ports, resolver=resolver)
 
     async def build(context: BuildContext) -> Sequence[Pack]:
         return [await http_pack(web.client(context), Permission(context), boundary=web.boundary(context))]

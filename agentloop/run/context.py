@@ -18,6 +18,7 @@ from agentloop.journal import Journal
 from agentloop.llm.base import LLM
 from agentloop.packs.base import Observation, Pack
 from agentloop.records import RunRecord, RunRequest, Session, Status, Step
+from agentloop.run.egress import EgressKeeper
 from agentloop.run.heartbeat import beating
 from agentloop.run.spending import Spending
 from agentloop.sandbox.base import Sandbox
@@ -50,6 +51,7 @@ class RunContext:
     llm: LLM
     clock: Clock
     build: BuildContext
+    egress: EgressKeeper
     trace: RunTrace = field(default_factory=RunTrace)
     built: BuiltSandbox | None = None
     resumed: bool = False
@@ -107,6 +109,8 @@ class RunContext:
                 await self._exit.aclose()
         except Exception as error:  # the border: what packs hold open is foreign, and the run must get its end
             await self.journal.emit("warning", content=f"closing took too long or failed: {error}")
+        finally:
+            await self.egress.save(self.journal)
 
     async def observe(self) -> tuple[str, ...]:
         """What the packs show the model now, in order; an error becomes one line."""

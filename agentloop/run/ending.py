@@ -160,6 +160,7 @@ def _result(context: RunContext, verdict: _Verdict, system_prompt: str) -> RunRe
         system_prompt=shown.text(system_prompt),
         artifacts=artifacts.location if artifacts else None,
         checks=tuple(shown.json(check) for check in verdict.checks),
+        egress=context.egress.summary(),
     )
 
 

@@ -37,6 +37,7 @@ async def save_turn(context: RunContext) -> None:
     """Keeps what the turn just over has spent and where its packs are. Raises `StoreError`."""
     context.run = record(context)
     await context.store.save_run(context.run)
+    await context.egress.save(context.journal)
     await save_state(context)
 
 

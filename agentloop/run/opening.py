@@ -16,6 +16,7 @@ from agentloop.context.settings import LoopSettings
 from agentloop.errors import RunOwned, UnknownSession
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.network.client import GuardedClient
+from agentloop.guard.network.egress import Egress, EgressLimits
 from agentloop.guard.network.guard import run_boundary
 from agentloop.guard.policy import Policy
 from agentloop.guard.redact import Redactor
@@ -26,8 +27,9 @@ from agentloop.records import RunRecord, RunRequest, Session, Status
 from agentloop.run.asked import asked_again, kept_request
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
+from agentloop.run.egress import EgressKeeper, model_place
 from agentloop.run.past import past_steps
-from agentloop.run.questions import Questions
+from agentloop.run.questions import Questions, Refusals
 from agentloop.run.spending import Spending, metered
 from agentloop.run.window import ContextWindow
 from agentloop.sandbox.builder import SandboxBuilder
@@ -54,6 +56,7 @@ class Collaborators:
     redactor: Redactor
     tracing: Tracing
     secrets: Secrets = field(default_factory=Secrets)
+    refusals: Refusals = field(default_factory=Refusals)
 
 
 async def open_run(request: RunRequest, given: Collaborators, *, on_event: OnEvent | None) -> RunContext:
@@ -151,9 +154,9 @@ async def _context(
         await _settle_interrupted(store, journal, run)
     spending = Spending(given.settings.limits.narrowed(request.limits), run)
     clock = Clock(spent=run.active_ms / 1000)
-    questions = Questions(store, journal, clock, session_id=session.session_id, run_id=run.run_id, on_ask=given.on_ask)
     trace = given.tracing.run(run_id=run.run_id, session_id=session.session_id, redactor=redactor)
     llm = metered(given.llm, spending, trace)
+    egress = _egress(run, given, most=spending.limits.egress_bytes, resumed=resumed)
     return RunContext(
         request=request,
         run=run,
@@ -167,6 +170,7 @@ async def _context(
         clock=clock,
         trace=trace,
         resumed=resumed,
+        egress=egress,
         build=BuildContext(
             run_id=run.run_id,
             session_id=session.session_id,
@@ -176,8 +180,10 @@ async def _context(
             enabled=_enabled(session.enabled, request.enabled),
             policy=given.policy,
             llm=llm,
-            ask=questions.ask,
-            http=GuardedClient(run_boundary(start_url=request.url, narrow=request.allow)),
+            ask=_questions(run, given, journal, clock).ask,
+            http=_client(request, given, egress.log),
+            egress=egress.log,
+            own_ports=given.settings.own_ports,
             emit=journal.emit,
             workspace=given.settings.workspace,
             artifacts=given.artifacts,
@@ -191,7 +197,37 @@ async def _context(
     )
 
 
+def _questions(run: RunRecord, given: Collaborators, journal: Journal, clock: Clock) -> Questions:
+    return Questions(
+        given.store,
+        journal,
+        clock,
+        session_id=run.session_id,
+        run_id=run.run_id,
+        on_ask=given.on_ask,
+        refusals=given.refusals,
+    )
+
+
+def _egress(run: RunRecord, given: Collaborators, *, most: int, resumed: bool) -> EgressKeeper:
+    place = model_place(given.llm)
+    return EgressKeeper(
+        log=Egress(limits=EgressLimits(bytes=most)),
+        about={"run_id": run.run_id, "session_id": run.session_id, "resumed": resumed, "model": place},
+        redactor=given.redactor,
+        artifacts=given.artifacts,
+        manifest=given.settings.egress,
+    )
+
+
+def _client(request: RunRequest, given: Collaborators, egress: Egress) -> GuardedClient:
+    reach = run_boundary(start_url=request.url, narrow=request.allow, own_ports=given.settings.own_ports)
+    return GuardedClient(reach, door=egress.door("fetch"))
+
+
 async def _settle_interrupted(store: Store, journal: Journal, run: RunRecord) -> None:
+    for question in await store.open_questions(run.run_id):
+        await store.answer_question(question.id, False)
     last = await store.last_steps(run.session_id, 1)
     if last and last[0].run_id == run.run_id and last[0].type == "execute_js":
         await journal.step("execute_js_result", feedback.say("interrupted"), args={"interrupted": True})

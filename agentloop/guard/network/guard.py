@@ -207,6 +207,7 @@ def run_boundary(
     allow: Iterable[str | Pattern] | None = None,
     allow_private: bool = False,
     own_ports: OwnPorts | None = None,
+    resolver: Resolver | None = None,
 ) -> Boundary:
     """What the scripts of a run reach: `allow` is the operator's word, `narrow` the request's, which opens nothing.
 
@@ -217,7 +218,9 @@ def run_boundary(
         start = None if start_url is None else str(parse_url(start_url))
     except (InvalidInput, RequestRefused):
         start = None
-    boundary = Boundary(allow=allow, start_url=start, allow_private=allow_private, own_ports=own_ports)
+    boundary = Boundary(
+        allow=allow, start_url=start, allow_private=allow_private, own_ports=own_ports, resolver=resolver
+    )
     return boundary.narrowed(narrow)
 
 
