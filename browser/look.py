@@ -71,7 +71,7 @@ def render(listing: Listing, pages: Mapping[str, Json], frames: Mapping[tuple[st
     page = _Page(listing, pages, frames)
     room = cap - len(head) - sum(len(line) + 1 for line in tail) - 1
     lines, left_out = fitted(page.lines(), room, page.selectors)
-    return Look(text="\n".join([head, *lines, *tail]), listing=listing, chars_left_out=left_out)
+    return Look(text="\n".join([head, *map(fence.seamless, lines), *tail]), listing=listing, chars_left_out=left_out)
 
 
 def _head(listing: Listing) -> str:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["fence", "one_line", "plain", "quoted", "tame", "visible"]
+__all__ = ["fence", "one_line", "plain", "quoted", "seamless", "tame", "visible"]
 
 _BREAKS: Final = re.compile(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE: Final = re.compile(
@@ -23,8 +23,12 @@ _INVISIBLE: Final = re.compile(
 )
 """Controls, what has no width or turns the direction, tags, and the private-use ones that icon fonts draw with."""
 _HALVES: Final = re.compile("[\ud800-\udfff]")
-_FENCE_WORDS: Final = re.compile(r"outside(?:\W{0,8}|_{1,8})text", re.IGNORECASE)
+_FENCE_WORDS: Final = re.compile(r"outside[\W_]{1,8}text", re.IGNORECASE)
 _HEADS: Final = re.compile(r"PAGE[\W_]{0,8}NOW|CHANGED[\W_]{0,8}since")
+_ROLES: Final = re.compile(
+    r"<(?=\|[^\s|<>]{1,40}\|>|/?(?:s|bos|eos|start_of_turn|end_of_turn)>|<SYS>>|</SYS>>)|\[(?=/?INST\])", re.IGNORECASE
+)
+"""What begins a word by which chat templates part system, user and model; some servers read it in any text."""
 _OPEN: Final = r"[\[\uff3b\u3010\u3014\u27e6]"
 _CLOSE: Final = r"[\]\uff3d\u3011\u3015\u27e7]"
 _NUMBER: Final = re.compile(rf"{_OPEN}(\s*\w{{0,9}}\s*){_CLOSE}")
@@ -44,10 +48,13 @@ def fence(text: str, nonce: str | None = None) -> str:
 
 
 def quoted(text: str, limit: int) -> str:
-    """A JSON string of at most `limit` characters of text, which cannot be broken out of; brackets are codes in it."""
+    """A JSON string of at most `limit` characters of text, which cannot be broken out of.
+
+    Brackets are codes in it, so that a model which repeats the string names what it saw.
+    """
     shown = _cut(_HALVES.sub("\ufffd", _INVISIBLE.sub("", text)), limit)
     written = json.dumps(shown, ensure_ascii=False)
-    return _BRACKET.sub(_code, _BREAKS.sub(_code, written))
+    return _BRACKET.sub(_code, _ROLES.sub(_code, _BREAKS.sub(_code, written)))
 
 
 def plain(text: str) -> str:
@@ -58,6 +65,11 @@ def plain(text: str) -> str:
     """
     text = _LATE_CLOSE.sub(r"\1)", _NUMBER.sub(r"(\1)", _broken_up(visible(text))))
     return text.replace("`" * 3, "'" * 3)
+
+
+def seamless(line: str) -> str:
+    """A line put together of `plain` pieces, without the words of ours that two of them made together."""
+    return _broken_up(line)
 
 
 def tame(text: str) -> str:
@@ -76,7 +88,8 @@ def visible(text: str) -> str:
 
 
 def _broken_up(text: str) -> str:
-    return _HEADS.sub(lambda found: found[0].lower(), _FENCE_WORDS.sub("outside-text", text))
+    text = _ROLES.sub(lambda found: "(" if found[0] == "[" else "‹", _FENCE_WORDS.sub("outside-text", text))
+    return _HEADS.sub(lambda found: found[0].lower(), text)
 
 
 def _code(found: re.Match[str]) -> str:
