@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from difflib import get_close_matches
 
-from agentloop.build import named_capabilities
+from agentloop.build import NAMES, named_capabilities
 from agentloop.capabilities import Capability
 from agentloop.cli.options import TaskOptions
+from agentloop.errors import InvalidInput
 from agentloop.settings import Settings
 
-__all__ = ["added_capabilities", "withheld"]
+__all__ = ["added_capabilities", "check_names", "withheld"]
+
+
+def check_names(settings: Settings) -> None:
+    """Raises `InvalidInput` when `with` or `enable` names what there is not, telling who chose it and what there is."""
+    for setting in ("with", "enable"):
+        chosen = settings.value(setting)
+        for name in chosen if isinstance(chosen, tuple) else ():
+            if name not in NAMES:
+                near = get_close_matches(name, NAMES, n=1)
+                hint = f"did you mean {near[0]}? " if near else ""
+                where = settings.origins[setting]
+                raise InvalidInput(f"{where}: no pack is called {name!r}; {hint}there are: {', '.join(NAMES)}")
 
 
 def added_capabilities(options: TaskOptions, *, besides: Set[str]) -> tuple[Capability, ...]:

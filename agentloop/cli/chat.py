@@ -39,9 +39,9 @@ def command(**given: Any) -> int:
     Lines that begin with a slash are commands; /help lists them. The exit code is that of the last message.
     """
     choices = TaskOptions.read(given)
-    from agentloop.build import named_capabilities
+    from agentloop.cli.adding import check_names
 
-    named_capabilities(choices.settings.packs)
+    check_names(choices.settings)
     try:
         return asyncio.run(_talk(choices))
     except asyncio.CancelledError:

@@ -30,10 +30,10 @@ def command(task: tuple[str, ...], **given: Any) -> int:
     """
     choices = TaskOptions.read(given)
     message = read_message(task)
-    from agentloop.build import named_capabilities
+    from agentloop.cli.adding import check_names
     from agentloop.cli.perform import perform
 
-    named_capabilities(choices.settings.packs)
+    check_names(choices.settings)
     return perform(choices, lambda command, session, on_event: open_run(command, session, on_event, message=message))
 
 

@@ -44,7 +44,8 @@ class SandboxBuilder(Protocol):
 class CapabilityBuilder:
     """Builds the always-on capabilities and those that the context enables, in the order given.
 
-    One that fails to build becomes a warning and is left out, unless it is required; so does a pack that gives way
+    One that fails to build becomes a warning and is left out, unless it is required; an enabled name that none has is
+    a warning too; so does a pack that gives way
     to others of its name. At the end the
     sandbox and then every pack is closed, each within five seconds, whatever happens to the others.
     """
@@ -86,8 +87,17 @@ class CapabilityBuilder:
                 )
             )
             yield BuiltSandbox(
-                sandbox=sandbox, packs=tuple(kept), warnings=(*warnings, *clashes), isolation=sandbox.isolation
+                sandbox=sandbox,
+                packs=tuple(kept),
+                warnings=(*_unknown(context.enabled or (), self._capabilities), *warnings, *clashes),
+                isolation=sandbox.isolation,
             )
+
+
+def _unknown(enabled: Sequence[str], capabilities: Sequence[Capability]) -> list[str]:
+    there = [capability.name for capability in capabilities]
+    named = f"there are: {', '.join(there)}" if there else "there is none"
+    return [f"{name!r} is enabled, but no capability is called so; {named}" for name in enabled if name not in there]
 
 
 async def _build_one(capability: Capability, context: BuildContext, packs: list[Pack]) -> str:

@@ -87,7 +87,7 @@ def test_nothing_is_kept_of_an_ephemeral_chat(agentloop: Run, replies: Replies, 
 
 
 def test_a_turn_that_cannot_begin_ends_no_chat(agentloop: Run, replies: Replies, env: dict[str, str]) -> None:
-    words = ["chat", "--session", "s", "--enable", "nothing", "--llm", replies("DONE\none", "DONE\ntwo")]
+    words = ["chat", "--session", "s", "--enable", "markdown", "--llm", replies("DONE\none", "DONE\ntwo")]
     agentloop("run", "x", "--session", "s", "--enable", "ai", "--llm", replies("DONE\nzero"), env=env)
     words[-1] = replies("DONE\none", "DONE\ntwo")
     done = agentloop(*words, "--json", stdin="a\n/new\nb\n", env=env)

@@ -125,6 +125,11 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         ["run", "x", "--approve", "maybe"],
         ["run", "x", "--approve", "prompt"],
         ["run", "x", "--cwd", "/nowhere/at/all"],
+        ["run", "x", "--enable", ""],
+        ["run", "x", "--enable", "nope"],
+        ["run", "x", "--with", "nope"],
+        ["browse", "x", "--enable", "fetch,nope"],
+        ["chat", "--enable", "nope"],
         ["run", "x", "--persona", "/nowhere/at/all", "--ephemeral", "--llm", "scripted:/dev/null"],
     ],
 )

@@ -6,7 +6,10 @@ from typing import Any
 import click
 import pytest
 
+from agentloop.cli.adding import check_names
 from agentloop.cli.options import TaskOptions, read_message
+from agentloop.errors import InvalidInput
+from agentloop.settings import Settings
 
 GIVEN: dict[str, Any] = {"json": False, "json_stream": False}
 
@@ -75,3 +78,29 @@ def test_what_a_run_remembers_yields_to_flags_only(monkeypatch: pytest.MonkeyPat
     assert remembered == {"max-steps": 3, "model": "m"}
     again = TaskOptions.read({**GIVEN, "model": "n"}, remembered=remembered).settings
     assert (again.max_steps, again.model, again.db, again.approve) == (3, "n", None, None)
+
+
+@pytest.mark.parametrize("setting", ["with", "enable"])
+def test_a_pack_that_there_is_not_is_named_with_who_chose_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "agentloop" / "config.toml"
+    file.parent.mkdir()
+    file.write_text(f'{setting} = ["fetch", "wrokspace"]')
+    with pytest.raises(InvalidInput, match=r"config\.toml: no pack is called 'wrokspace'; did you mean workspace\?"):
+        check_names(Settings.gather({}))
+    monkeypatch.setenv(f"AGENTLOOP_{setting.upper()}", "fetch,nope")
+    with pytest.raises(
+        InvalidInput, match=rf"^AGENTLOOP_{setting.upper()}: no pack is called 'nope'; there are"
+    ):
+        check_names(Settings.gather({}))
+    check_names(Settings.gather({setting: ("exec,ai",)}))
+
+
+def test_enabling_nothing_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match="--enable must name something"):
+        Settings.gather({"enable": ("",)})
+    monkeypatch.setenv("AGENTLOOP_ENABLE", ",")
+    with pytest.raises(InvalidInput, match="AGENTLOOP_ENABLE must name something"):
+        Settings.gather({})

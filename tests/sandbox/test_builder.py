@@ -64,6 +64,13 @@ async def test_a_failing_build_warns_and_is_left_out() -> None:
     assert built.warnings == ("capability 'mail' could not be built and is left out: no server",)
 
 
+async def test_an_enabled_name_that_there_is_not_is_told() -> None:
+    builder = CapabilityBuilder([capability("a", pack("a", [])), capability("b", pack("b", []))], engine=ENGINE)
+    async with builder.build(BuildContext(enabled=["b", "nope"])) as built:
+        assert [one.name for one in built.packs] == ["b"]
+    assert built.warnings == ("'nope' is enabled, but no capability is called so; there are: a, b",)
+
+
 async def test_a_build_may_end_the_run() -> None:
     closed: list[str] = []
     end = EndRun(Status.ERROR, "page_down")
