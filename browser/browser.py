@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
@@ -25,6 +26,8 @@ from agentloop.errors import InvalidInput
 from agentloop.records import Json
 
 __all__ = ["LOOK_CHARS", "AnyTarget", "Browser"]
+
+_LOG = logging.getLogger(__name__)
 
 AnyTarget: TypeAlias = Target | Mark
 """A `Target`, or a mark as `mark()` gave it."""
@@ -299,9 +302,17 @@ class Browser(Surroundings):
             raise InvalidInput(f"{verb}: no model that sees pictures is set: give Browser a vision")
         image = await take()
         self._asked += 1
-        if self._artifacts is not None:
-            await self._artifacts.write(f"ask-{self._asked:03d}.png", image)
+        await self._keep(f"ask-{self._asked:03d}.png", image)
         return await self.vision(image, question)
+
+    async def _keep(self, name: str, image: bytes) -> None:
+        if self._artifacts is None:
+            return
+        try:
+            await self._artifacts.write(name, image)
+        except Exception as error:  # the border: a shelf may be foreign code, and a full disk takes no answer away
+            _LOG.warning("pictures are kept no longer: %s", str(error) or type(error).__name__)
+            self._artifacts = None
 
     async def picture(self, marks: Sequence[Mark] | None = None) -> bytes:
         """A PNG of the page with marks drawn in, by default all of them, listed anew."""

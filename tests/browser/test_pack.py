@@ -447,6 +447,20 @@ async def test_pictures_that_cannot_be_kept_do_not_hide_the_page(
     assert "taken" in caplog.text
 
 
+async def test_a_question_about_the_page_is_answered_though_its_picture_cannot_be_kept(
+    driver: PlaywrightDriver, form: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def vision(image: bytes, question: str, *, mime: str = "image/png") -> str:
+        return "seen"
+
+    (tmp_path / "taken").write_text("a file")
+    context = BuildContext(start_url=form, artifacts=FolderArtifacts(tmp_path / "taken"))
+    async with pack_of(driver, context, vision=vision) as pack:
+        outcome = await run(pack, 'return [browser.ask("What?"), browser.askMarks("Which?")];')
+    assert outcome.value_json == '["seen","seen"]'
+    assert [record.message for record in caplog.records if "pictures are kept no longer" in record.message][1:] == []
+
+
 async def test_missing_arguments_are_named_before_anything_is_asked(driver: PlaywrightDriver) -> None:
     policy = Denying()
     async with pack_of(driver, BuildContext(policy=policy)) as pack:
