@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from agentloop.errors import InvalidInput, StoreError
 
 __all__ = ["FolderArtifacts"]
+
+_TRIAL_BYTES = 65_536
 
 
 class FolderArtifacts:
@@ -28,6 +31,13 @@ class FolderArtifacts:
         """The absolute path of the folder."""
         return str(self._path)
 
+    async def check(self) -> None:
+        """Raises `InvalidInput` when nothing can be kept here, to be told before a run instead of at its first picture.
+
+        Writes a file and takes it away again, with the folders that it needed.
+        """
+        await asyncio.to_thread(self._check)
+
     async def write(self, name: str, data: bytes) -> str:
         """Keeps `data` under a relative name with `/` between folders; returns the file's absolute path.
 
@@ -36,6 +46,19 @@ class FolderArtifacts:
         """
         parts = _parts(name)
         return await asyncio.shield(asyncio.to_thread(self._write, parts, data))
+
+    def _check(self) -> None:
+        missing = [folder for folder in (self._path, *self._path.parents) if not folder.exists()]
+        try:
+            self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._path) as file:
+                file.write(bytes(_TRIAL_BYTES))
+        except OSError as error:
+            raise InvalidInput(f"files cannot be kept in {self._path}: {error.strerror}; choose another folder") from None
+        finally:
+            for folder in missing:
+                with suppress(OSError):  # it was not made, or somebody has put something there meanwhile
+                    folder.rmdir()
 
     def _write(self, parts: tuple[str, ...], data: bytes) -> str:
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from agentloop.cli.remembered import setup_of
 from agentloop.settings import data_directory
 
 if TYPE_CHECKING:
+    from agentloop.artifacts.base import Artifacts
     from agentloop.browsing import BrowseOptions
     from agentloop.cli.command_context import CommandContext
     from agentloop.journal import OnEvent
@@ -62,18 +64,34 @@ def open_run(
     risky = [name for name in command.options.settings.packs if name in _BESIDE_A_PAGE]
     if risky and not command.options.settings.quiet:
         write_prompt(f"[warning] {' and '.join(risky)}: a page's text may talk the model into using this\n")
-    how = _browse_options(command, session, run_id or new_id())
-    return open_browse(message, how, llm=command.llm, on_event=on_event, on_ask=command.approvals)
+    return _open(command, session, on_event, message, run_id or new_id())
 
 
-def _browse_options(command: CommandContext, session: Session, run_id: str) -> BrowseOptions:
+@asynccontextmanager
+async def _open(
+    command: CommandContext, session: Session, on_event: OnEvent, message: str | None, run_id: str
+) -> AsyncIterator[RunHandle]:
     from agentloop.artifacts.folder import FolderArtifacts
+    from agentloop.browsing import open_browse
+
+    settings = command.options.settings
+    kept = None if settings.ephemeral else data_directory() / "runs" / run_id
+    folder = settings.artifacts or kept
+    artifacts = FolderArtifacts(folder) if folder else None
+    if artifacts is not None:
+        await artifacts.check()
+    how = _browse_options(command, session, run_id, artifacts)
+    async with open_browse(message, how, llm=command.llm, on_event=on_event, on_ask=command.approvals) as handle:
+        yield handle
+
+
+def _browse_options(
+    command: CommandContext, session: Session, run_id: str, artifacts: Artifacts | None
+) -> BrowseOptions:
     from agentloop.browsing import BrowseOptions
     from agentloop.cli.adding import added_capabilities
 
     chosen, settings = command.options, command.options.settings
-    kept = None if settings.ephemeral else data_directory() / "runs" / run_id
-    folder = settings.artifacts or kept
     return BrowseOptions(
         url=chosen.url,
         allow=settings.allow,
@@ -87,7 +105,7 @@ def _browse_options(command: CommandContext, session: Session, run_id: str) -> B
         model=settings.model or session.model or None,
         vision=settings.vision,
         limits=settings.limits,
-        artifacts=FolderArtifacts(folder) if folder else None,
+        artifacts=artifacts,
         run_id=run_id,
         expect=chosen.expect,
         capabilities=added_capabilities(chosen, besides={"browser"}),

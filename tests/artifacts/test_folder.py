@@ -32,6 +32,22 @@ async def test_nothing_is_made_before_the_first_write(tmp_path: Path) -> None:
     assert not (tmp_path / "later").exists()
 
 
+async def test_a_check_leaves_nothing(tmp_path: Path) -> None:
+    await FolderArtifacts(tmp_path / "a" / "b").check()
+    await FolderArtifacts(tmp_path).check()
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_folder_that_cannot_be_is_told_by_the_check(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("taken")
+    for place in ("file", "file/below"):
+        with pytest.raises(InvalidInput, match=f"cannot be kept in {tmp_path / place}: .*choose another folder"):
+            await FolderArtifacts(tmp_path / place).check()
+    with pytest.raises(InvalidInput, match="No space left|Permission denied|Operation not permitted|No such file"):
+        await FolderArtifacts("/proc/self/fd").check()
+    assert held(tmp_path) == {"file": b"taken"}
+
+
 async def test_an_existing_folder_keeps_its_mode_and_the_file_is_private_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o755)

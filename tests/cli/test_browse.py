@@ -81,6 +81,19 @@ def test_without_a_browser_there_is_no_run(agentloop: Run, replies: Replies, tmp
     assert done.stderr.startswith("agentloop: ") and "AGENTLOOP_CHROMIUM" in done.stderr
 
 
+def test_a_folder_for_pictures_that_cannot_be_is_told_before_the_run(
+    agentloop: Run, replies: Replies, tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    words = ["browse", "look", "--json", "--artifacts", str(tmp_path / "taken"), "--llm", replies(js("answer(1)"))]
+    done = agentloop(*words, env={"AGENTLOOP_DB": str(tmp_path / "sessions.db")})
+    assert done.returncode == 3
+    told = json.loads(done.stdout)
+    assert told["type"] == "fatal" and str(tmp_path / "taken") in told["error"]
+    listed = agentloop("sessions", "ls", "--json", env={"AGENTLOOP_DB": str(tmp_path / "sessions.db")})
+    assert listed.stdout == ""
+
+
 def test_a_pattern_that_cannot_be_held_is_refused(agentloop: Run, replies: Replies) -> None:
     done = agentloop("browse", "look", "--allow", "http://*/x", "--llm", replies(js("answer(1)")))
     assert done.returncode == 3, done.stderr
