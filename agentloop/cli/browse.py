@@ -57,7 +57,6 @@ def open_run(
     command: CommandContext, session: Session, on_event: OnEvent, *, message: str | None, run_id: str | None = None
 ) -> AbstractAsyncContextManager[RunHandle]:
     """A browser and a run of `message` in the session, or its last run (`run_id`) where it was left."""
-    from agentloop.browsing import open_browse
     from agentloop.cli.command_context import write_prompt
     from agentloop.run.opening import new_id
 
