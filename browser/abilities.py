@@ -18,11 +18,14 @@ __all__ = [
     "Activity",
     "Capture",
     "Dialogs",
+    "DocumentRequest",
     "Downloads",
     "Files",
     "Frame",
     "Frames",
     "Hidden",
+    "Holding",
+    "Judge",
     "Keys",
     "PageScript",
     "Pointer",
@@ -74,8 +77,16 @@ class Hidden(Protocol):
     """What page script cannot see: closed shadow roots, and elements that only listen."""
 
     async def listeners(self, frame: str, script: PageScript) -> int:
-        """Calls `script({"clickables": [elements], "roots": [[host, root], …]})` in the frame's isolated
-        world with the elements that listen for clicks and the closed shadow roots; gives their number."""
+        """Tells the script, in the frame's isolated world, which elements listen for clicks; how many are new.
+
+        It calls `script({"heard": [numbers], "clickables": [[number, element], …]})`: `heard` are all that listen
+        now, `clickables` those of them that were not told before. Where very many listen, only what lies in the
+        elements that `script({"op": "scopes"})` returns is looked through. Raises `TargetError(reason="stale")`.
+        """
+
+    async def closed_roots(self, frame: str, script: PageScript) -> int:
+        """Calls `script({"roots": [[host, root], …]})` with the closed shadow roots of the elements that
+        `script({"op": "suspects"})` returns; gives their number."""
 
 
 @runtime_checkable
@@ -204,3 +215,41 @@ class Recorder(Protocol):
 
     async def stop_recording(self) -> tuple[str, ...]:
         """Ends it and returns the paths written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentRequest:
+    """A request that would open a document. `main`: in the main frame of a page or in a new `window`.
+
+    `page` is the address that the frame's page shows, "" where that is not known; `fields` are the names in
+    the form that it sends, as far as they can be read. `redirected`: a server sent the browser there.
+    """
+
+    method: str
+    url: str
+    main: bool
+    window: bool
+    redirected: bool
+    page: str
+    fields: tuple[str, ...] = ()
+
+
+class Judge(Protocol):
+    """Decides what is held. It may take as long as a person does; what it raises is a no."""
+
+    async def document(self, request: DocumentRequest) -> bool:
+        """Whether the request may go out. A no leaves the page as it is."""
+
+    async def download(self, download: Download) -> bool:
+        """Whether the file may be kept; it is on its way already."""
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """Requests for documents, and downloads, that wait for somebody's leave."""
+
+    async def hold(self, judge: Judge) -> None:
+        """From now on `judge` decides, in place of any before it. Bounds of calls stand still meanwhile."""
+
+    async def settled(self) -> None:
+        """Returns when nothing is held. Not bounded: whoever decides is."""

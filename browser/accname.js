@@ -11,7 +11,7 @@ const PUSH_INPUTS = /^(button|submit|reset)$/;
 const DEFAULT_LABELS = { submit: "Submit", reset: "Reset" };
 
 const selectedText = (select) => (select.selectedOptions[0] || {}).text || "";
-const svgTitle = (svg) => (svg.querySelector(":scope>title") || {}).textContent || "";
+const svgTitle = (svg) => (first(svg, ":scope>title") || {}).textContent || "";
 
 function nameOf(element, role) {
   return cut(clean(nameFrom(element, role, new Set(), false)), NAME_LIMIT);
@@ -21,29 +21,29 @@ function nameOf(element, role) {
 function nameFrom(element, role, seen, referred) {
   if (seen.has(element)) return "";
   seen.add(element);
-  const labelled = (!referred && nameByReference(element, seen)) || clean(element.getAttribute("aria-label"));
+  const labelled = (!referred && nameByReference(element, seen)) || clean(attr(element, "aria-label"));
   if (labelled) return labelled;
-  const tag = element.localName;
+  const tag = tagOf(element);
   if (FORM_TAGS.has(tag)) {
     const own = nameOfControl(element, seen, referred);
     if (own !== null) return own;
   }
-  if (tag === "img" || tag === "area") return clean(element.getAttribute("alt")) || element.title;
+  if (tag === "img" || tag === "area") return clean(attr(element, "alt")) || tooltipOf(element);
   if (tag === "svg" && svgTitle(element)) return svgTitle(element);
   return (
     ((NAMED_BY_CONTENT.has(role) || referred) && clean(contentText(element, null))) ||
-    clean(element.getAttribute("title")) ||
+    clean(attr(element, "title")) ||
     placeholderOf(element)
   );
 }
 
-const placeholderOf = (element) => element.getAttribute("placeholder") || element.getAttribute("aria-placeholder") || "";
+const placeholderOf = (element) => attr(element, "placeholder") || attr(element, "aria-placeholder") || "";
 
 function nameByReference(element, seen) {
-  const ids = element.getAttribute("aria-labelledby");
-  const root = ids && element.getRootNode();
-  if (!root || !root.getElementById) return "";
-  const parts = ids.split(/\s+/).map((id) => root.getElementById(id)).filter(Boolean);
+  const ids = attr(element, "aria-labelledby");
+  const root = ids && rootOf(element);
+  if (!root) return "";
+  const parts = ids.split(/\s+/).map((id) => elementById(root, id)).filter(Boolean);
   return clean(
     parts
       .map((part) => {
@@ -56,21 +56,21 @@ function nameByReference(element, seen) {
 
 // The name of a form control; null for a button whose content names it.
 function nameOfControl(element, seen, referred) {
-  const tag = element.localName;
-  if (tag === "input" && PUSH_INPUTS.test(element.type)) return element.value || DEFAULT_LABELS[element.type] || element.title;
+  const tag = tagOf(element);
+  if (tag === "input" && PUSH_INPUTS.test(element.type)) return element.value || DEFAULT_LABELS[element.type] || tooltipOf(element);
   if (!referred && element.labels && element.labels.length) {
     const text = clean([...element.labels].map((label) => contentText(label, element)).join(" "));
     if (text) return text;
   }
-  if (tag === "input" && element.type === "image") return element.alt || element.title || "Submit";
+  if (tag === "input" && element.type === "image") return element.alt || tooltipOf(element) || "Submit";
   if (tag === "button") return null;
   if (referred) return tag === "select" ? selectedText(element) : isSecret(element) ? "" : element.value || "";
-  if (tag === "input" && element.type === "file" && !element.title) return "Choose File";
-  return element.title || placeholderOf(element);
+  if (tag === "input" && element.type === "file" && !tooltipOf(element)) return "Choose File";
+  return tooltipOf(element) || placeholderOf(element);
 }
 
 const pseudoText = (element, which) => {
-  const { content } = element.ownerDocument.defaultView.getComputedStyle(element, which);
+  const { content } = windowOf(documentOf(element)).getComputedStyle(element, which);
   return content && content[0] === '"' && content.length > 2 ? content.slice(1, -1) : "";
 };
 
@@ -80,8 +80,8 @@ function contentText(element, skip, depth = 0) {
   let out = "";
   for (const child of childrenOf(element)) {
     if (out.length > TEXT_LIMIT) break;
-    if (child.nodeType === 3) out += child.data;
-    else if (child.nodeType === 1 && child !== skip && depth < 60) out += childText(child, skip, depth);
+    if (nodeTypeOf(child) === 3) out += child.data;
+    else if (nodeTypeOf(child) === 1 && child !== skip && depth < 60) out += childText(child, skip, depth);
   }
   return hasWords(out) ? out : pseudoText(element, "::before") + out + pseudoText(element, "::after");
 }
@@ -89,23 +89,23 @@ function contentText(element, skip, depth = 0) {
 const SILENT = new Set(["style", "script", "noscript", "template"]);
 
 function childText(child, skip, depth) {
-  if (SILENT.has(child.localName) || child.getAttribute("aria-hidden") === "true") return "";
+  if (SILENT.has(tagOf(child)) || attr(child, "aria-hidden") === "true") return "";
   const { display, visibility } = styleOf(child);
   if (display === "none" || visibility === "hidden") return "";
-  const text = child.getAttribute("aria-label") || embeddedText(child) || contentTextOrTitle(child, skip, depth);
+  const text = attr(child, "aria-label") || embeddedText(child) || contentTextOrTitle(child, skip, depth);
   return display.startsWith("inline") || display === "contents" ? text : ` ${text} `;
 }
 
 const contentTextOrTitle = (child, skip, depth) =>
-  isEmbedded(child) ? "" : contentText(child, skip, depth + 1) || child.getAttribute("title") || "";
+  isEmbedded(child) ? "" : contentText(child, skip, depth + 1) || attr(child, "title") || "";
 
-const isEmbedded = (element) => /^(img|svg|input|textarea|select|br)$/.test(element.localName);
+const isEmbedded = (element) => /^(img|svg|input|textarea|select|br)$/.test(tagOf(element));
 const UNSPOKEN_INPUTS = /^(checkbox|radio|hidden|password|file)$/;
 
 function embeddedText(element) {
-  switch (element.localName) {
+  switch (tagOf(element)) {
     case "img":
-      return element.alt || element.title;
+      return element.alt || tooltipOf(element);
     case "svg":
       return svgTitle(element);
     case "input":
@@ -137,20 +137,20 @@ function hintWords(text) {
   return words.filter((word) => !NOISE.has(word)).join(" ");
 }
 
-const classOf = (element) => element.getAttribute("class") || "";
+const classOf = (element) => attr(element, "class") || "";
 // Build tools write classes such as "css-1x2y3z": no words for anyone.
 const readableClass = (element) => hintWords(classOf(element).split(/\s+/).filter((word) => !/\d.*[a-z].*\d|^css-|^sc-|__/.test(word)).join(" "));
 
 function imageFile(element) {
-  const image = element.localName === "img" || element.localName === "input" ? element : element.querySelector("img[src],use");
+  const image = tagOf(element) === "img" || tagOf(element) === "input" ? element : first(element, "img[src],use");
   if (!image) return "";
-  const source = image.getAttribute("src") || image.getAttribute("href") || image.getAttribute("xlink:href") || "";
+  const source = attr(image, "src") || attr(image, "href") || attr(image, "xlink:href") || "";
   if (source.startsWith("data:")) return "";
   return hintWords(source.replace(/^.*[#/]/, "").replace(/\?.*$/, "").replace(/\.\w+$/, ""));
 }
 
 function innerClass(element) {
-  for (const child of [...element.querySelectorAll("[class]")].slice(0, 4)) {
+  for (const child of [...all(element, "[class]")].slice(0, 4)) {
     const words = readableClass(child);
     if (words) return words;
   }
@@ -159,8 +159,8 @@ function innerClass(element) {
 
 function hintOf(element, context) {
   const hint =
-    hintWords(element.getAttribute("name")) ||
-    hintWords(element.id) ||
+    hintWords(attr(element, "name")) ||
+    hintWords(idOf(element)) ||
     imageFile(element) ||
     readableClass(element) ||
     innerClass(element) ||

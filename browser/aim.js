@@ -4,7 +4,7 @@ const SCROLL_BLOCKS = [null, "center", "end", "start"]; // as it lies first, the
 
 // The label in place of a control that cannot itself be seen.
 function targetOf(element) {
-  if (element.localName !== "input" && element.localName !== "select") return element;
+  if (tagOf(element) !== "input" && tagOf(element) !== "select") return element;
   const box = boxOf(element);
   const hidden = widthOf(box) < SMALLEST || heightOf(box) < SMALLEST || !isShown(element) || !isOpaque(element);
   if (!hidden) return element;
@@ -12,8 +12,8 @@ function targetOf(element) {
 }
 
 function linesOf(target) {
-  if (target.localName === "area") return [boxOfArea(target)].filter(Boolean);
-  const rects = [...target.getClientRects()];
+  if (tagOf(target) === "area") return [boxOfArea(target)].filter(Boolean);
+  const rects = [...rectsOf(target)];
   const usable = (r) => r.width >= 1 && r.height >= 1;
   if (rects.some(usable)) return rects.filter(usable).map((r) => [r.left, r.top, r.right, r.bottom]);
   const inner = boxOfChildren(target);
@@ -32,7 +32,7 @@ function reaches(element, hit) {
 function pointOn(element, target) {
   const view = viewOf(target);
   if (!view) return null;
-  const clip = target.localName === "area" ? null : clipOf(target);
+  const clip = tagOf(target) === "area" ? null : clipOf(target);
   const boxes = [];
   for (const line of linesOf(target)) {
     const visible = overlap(line, view.view);
@@ -61,24 +61,24 @@ function aim({ key, check = true, context = null, scroll = true }) {
   const wrong = standing(element, check, context);
   if (wrong) return { ...wrong, token };
   const target = targetOf(element);
-  if (!linesOf(target).length || (target.localName !== "area" && !isRendered(target))) return { state: "hidden", token };
+  if (!linesOf(target).length || (tagOf(target) !== "area" && !isRendered(target))) return { state: "hidden", token };
   nearby.forget(element);
   for (const block of scroll ? SCROLL_BLOCKS : [null]) {
     if (block) bringIntoView(target, block);
     const point = pointOn(element, target);
-    if (point) return { state: "ok", x: point[0], y: point[1], scrolled: block !== null, token };
+    if (point) return { state: "ok", name: nameOf(element, roleOf(element)), x: point[0], y: point[1], scrolled: block !== null, token };
   }
   return { state: "covered", by: describe(coverOf(target)), token };
 }
 
 const isRendered = (target) => {
-  const painted = styleOf(target).display === "contents" ? target.firstElementChild : target;
+  const painted = styleOf(target).display === "contents" ? firstElementIn(target) : target;
   return !!painted && isShown(painted);
 };
 
 function bringIntoView(target, block) {
-  const anchor = target.localName === "area" ? target.ownerDocument.querySelector(`img[usemap="#${CSS.escape(target.closest("map").name)}"]`) : target;
-  anchor.scrollIntoView({ block, inline: "nearest", behavior: "instant" });
+  const anchor = tagOf(target) === "area" ? first(documentOf(target), `img[usemap="#${CSS.escape(closest(target, "map").name)}"]`) : target;
+  scrollIntoView(anchor, { block, inline: "nearest", behavior: "instant" });
   forgetLayout();
 }
 

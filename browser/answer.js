@@ -1,14 +1,6 @@
 // The door: one request in, one JSON value out.
 
-const OPERATIONS = { list, aim, through, open, find, inside, state, focus_inside, select_content, fill, select, nearby, tag, untag, element: ({ key }) => elementOf(key) };
-
-// What the driver found by means that page script does not have.
-function learn({ clickables: listening = [], roots = [] }) {
-  clickables = new WeakSet(listening);
-  for (const [host, root] of roots) closedRoots.set(host, root);
-  anyClosed = anyClosed || roots.length > 0;
-  return listening.length + roots.length;
-}
+const OPERATIONS = { list, aim, through, open, find, inside, scopes, suspects, state, focus_inside, select_content, fill, select, nearby, tag, untag, element: ({ key }) => elementOf(key) };
 
 function answer(request) {
   forgetLayout();

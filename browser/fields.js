@@ -4,11 +4,11 @@ function state({ key }) {
   const element = elementOf(key);
   if (!element) return { state: "gone", token };
   const secret = isSecret(element);
-  const options = element.localName === "select" ? usableOptions(element) : [];
+  const options = tagOf(element) === "select" ? usableOptions(element) : [];
   return {
     state: "ok",
-    tag: element.localName,
-    type: element.localName === "input" ? element.type : "",
+    tag: tagOf(element),
+    type: tagOf(element) === "input" ? element.type : "",
     role: roleOf(element),
     name: nameOf(element, roleOf(element)),
     value: secret ? null : fullValue(element),
@@ -19,17 +19,17 @@ function state({ key }) {
     checked: checkedOf(element),
     options: options.slice(0, OPTION_LIMIT).map(optionLabel),
     more_options: Math.max(0, options.length - OPTION_LIMIT),
-    contenteditable: element.isContentEditable,
+    contenteditable: isEditable(element),
   };
 }
 
-const isReadonly = (element) => element.readOnly === true || element.getAttribute("aria-readonly") === "true";
+const isReadonly = (element) => element.readOnly === true || attr(element, "aria-readonly") === "true";
 
 // Unlike a mark's value: whole, and with its line breaks.
 function fullValue(element) {
-  if (element.isContentEditable) return element.innerText;
-  if (element.localName === "input" && VALUELESS_INPUTS.test(element.type)) return null;
-  if (element.localName === "input" || element.localName === "textarea") return element.type === "file" ? valueOf(element) : element.value;
+  if (isEditable(element)) return innerTextOf(element);
+  if (tagOf(element) === "input" && VALUELESS_INPUTS.test(element.type)) return null;
+  if (tagOf(element) === "input" || tagOf(element) === "textarea") return element.type === "file" ? valueOf(element) : element.value;
   return valueOf(element);
 }
 
@@ -47,27 +47,27 @@ const focus_inside = ({ key }) => {
 function select_content({ key }) {
   const element = elementOf(key);
   if (!element) return false;
-  if (typeof element.select === "function") element.select();
-  else element.ownerDocument.defaultView.getSelection().selectAllChildren(element);
+  if (/^(input|textarea)$/.test(tagOf(element))) element.select();
+  else windowOf(documentOf(element)).getSelection().selectAllChildren(element);
   return true;
 }
 
 // The page's own setter on the element is passed by: frameworks that watch it must see a change.
 function setNative(element, name, value) {
-  const view = element.ownerDocument.defaultView;
-  const kind = { input: view.HTMLInputElement, textarea: view.HTMLTextAreaElement, select: view.HTMLSelectElement, option: view.HTMLOptionElement }[element.localName];
+  const view = windowOf(documentOf(element));
+  const kind = { input: view.HTMLInputElement, textarea: view.HTMLTextAreaElement, select: view.HTMLSelectElement, option: view.HTMLOptionElement }[tagOf(element)];
   Object.getOwnPropertyDescriptor(kind.prototype, name).set.call(element, value);
 }
 
 function announce(element) {
-  const view = element.ownerDocument.defaultView;
+  const view = windowOf(documentOf(element));
   element.dispatchEvent(new view.Event("input", { bubbles: true, composed: true }));
   element.dispatchEvent(new view.Event("change", { bubbles: true }));
 }
 
 function fill({ key, value }) {
   const element = elementOf(key);
-  if (!element || !/^(input|textarea)$/.test(element.localName)) return null;
+  if (!element || !/^(input|textarea)$/.test(tagOf(element))) return null;
   element.focus({ preventScroll: true });
   setNative(element, "value", value);
   announce(element);
@@ -90,9 +90,9 @@ function findOption(options, wanted) {
 function select({ key, labels }) {
   let element = elementOf(key);
   if (!element) return { state: "gone" };
-  const own = element.localName === "option" ? element : null;
-  if (own) element = own.closest("select") || element;
-  if (element.localName !== "select") return { state: "unfit", role: roleOf(element), options: null };
+  const own = tagOf(element) === "option" ? element : null;
+  if (own) element = closest(own, "select") || element;
+  if (tagOf(element) !== "select") return { state: "unfit", role: roleOf(element), options: null };
   const options = usableOptions(element);
   const chosen = own ? [own] : labels.map((label) => findOption(options, label));
   const all = options.map(optionLabel);
@@ -114,23 +114,23 @@ const surroundings = new WeakMap();
 
 function surroundingOf(element) {
   const known = surroundings.get(element);
-  if (known && known.isConnected) return known;
+  if (known && isConnected(known)) return known;
   let best = element;
   for (const up of ancestorsOf(element)) {
-    if (/^(body|html)$/.test(up.localName) || visibleText(up).length > NEARBY_LIMIT) break;
+    if (/^(body|html)$/.test(tagOf(up)) || visibleText(up).length > NEARBY_LIMIT) break;
     best = up;
-    if (/^(form|dialog)$/.test(up.localName)) break;
+    if (/^(form|dialog)$/.test(tagOf(up))) break;
   }
   surroundings.set(element, best);
   return best;
 }
 
-const visibleText = (element) => clean(element.innerText === undefined ? element.textContent : element.innerText);
+const visibleText = (element) => clean(innerTextOf(element) === undefined ? textOf(element) : innerTextOf(element));
 
 function nearby({ key }) {
   const element = elementOf(key);
   if (!element) return "";
-  return [cut(visibleText(surroundingOf(element)), NEARBY_LIMIT), ...announcements(element.ownerDocument)].join("\n");
+  return [cut(visibleText(surroundingOf(element)), NEARBY_LIMIT), ...announcements(documentOf(element))].join("\n");
 }
 
 // What the page says aloud to whoever cannot see where it appears: toasts and error summaries, far from what was acted on.
@@ -147,7 +147,7 @@ const TAG = "data-aim";
 function taggable(element) {
   const target = targetOf(element);
   const box = boxOf(target);
-  return hasBox(box) ? target : [...target.children].find((child) => hasBox(boxOf(child))) || target;
+  return hasBox(box) ? target : [...elementsIn(target)].find((child) => hasBox(boxOf(child))) || target;
 }
 
 function tag({ key, name }) {
@@ -158,6 +158,6 @@ function tag({ key, name }) {
 }
 
 function untag({ name }) {
-  for (const element of queryAll(document, `[${TAG}="${name}"]`)) element.removeAttribute(TAG);
+  for (const element of queryAll(document, `[${TAG}="${name}"]`)) removeAttr(element, TAG);
   return true;
 }

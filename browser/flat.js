@@ -1,12 +1,15 @@
 // The flat tree: what is rendered, through shadow roots and slots.
 
 const closedRoots = new WeakMap(); // hosts whose closed root the driver handed in
+const closedSlots = new WeakMap(); // what is slotted into a closed root is told by its slot alone
 let anyClosed = false;
 
-const shadowOf = (element) => element.shadowRoot || (anyClosed && closedRoots.get(element)) || null;
+const shadowOf = (element) => openRootOf(element) || (anyClosed && closedRoots.get(element)) || null;
+
+const hostOf = (root) => (root && nodeTypeOf(root) === 11 && root.host) || null;
 
 const parentOf = (node) =>
-  node.assignedSlot || node.parentElement || (node.parentNode && node.parentNode.host) || null;
+  slotOf(node) || (anyClosed && closedSlots.get(node)) || parentElementOf(node) || hostOf(parentNodeOf(node));
 
 function* ancestorsOf(node) {
   for (let up = parentOf(node); up; up = parentOf(up)) yield up;
@@ -18,22 +21,25 @@ const contains = (outer, inner) => {
 };
 
 function pushChildren(stack, node, withText) {
-  if (node.nodeType === 1) {
-    if (node.localName === "slot") {
+  if (nodeTypeOf(node) === 1) {
+    if (tagOf(node) === "slot") {
       const assigned = withText ? node.assignedNodes() : node.assignedElements();
       if (assigned.length) {
-        for (let i = assigned.length - 1; i >= 0; i--) stack.push(assigned[i]);
+        for (let i = assigned.length - 1; i >= 0; i--) {
+          if (anyClosed) closedSlots.set(assigned[i], node);
+          stack.push(assigned[i]);
+        }
         return;
       }
     }
     node = shadowOf(node) || node;
   }
   if (!withText) {
-    for (let child = node.lastElementChild; child; child = child.previousElementSibling) stack.push(child);
+    for (let child = lastElementIn(node); child; child = elementBefore(child)) stack.push(child);
     return;
   }
-  for (let child = node.lastChild; child; child = child.previousSibling) {
-    if (child.nodeType === 1 || child.nodeType === 3) stack.push(child);
+  for (let child = lastChildOf(node); child; child = nodeBefore(child)) {
+    if (nodeTypeOf(child) === 1 || nodeTypeOf(child) === 3) stack.push(child);
   }
 }
 
@@ -54,11 +60,11 @@ function walk(root, first, visit) {
 }
 
 function childrenOf(node) {
-  if (node.localName === "slot") {
+  if (tagOf(node) === "slot") {
     const assigned = node.assignedNodes();
     if (assigned.length) return assigned;
   }
-  return (shadowOf(node) || node).childNodes;
+  return childNodesOf(shadowOf(node) || node);
 }
 
 // Every match in the document and the open shadow roots and enterable frames below it, in order.
@@ -66,7 +72,7 @@ function queryAll(root, selector) {
   const found = [];
   const search = (scope) =>
     walk(scope, ELEMENTS, (element) => {
-      if (element.matches(selector)) found.push(element);
+      if (matches(element, selector)) found.push(element);
       const inner = documentIn(element);
       if (inner) search(inner);
       return ELEMENTS;
@@ -77,10 +83,10 @@ function queryAll(root, selector) {
 
 // The document of a same-origin frame element, null for others.
 function documentIn(element) {
-  if (element.localName !== "iframe" && element.localName !== "frame") return null;
+  if (tagOf(element) !== "iframe" && tagOf(element) !== "frame") return null;
   try {
     const inner = element.contentDocument;
-    return inner && inner.documentElement ? inner : null;
+    return inner && topElementOf(inner) ? inner : null;
   } catch {
     return null; // cross-origin
   }

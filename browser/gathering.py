@@ -14,6 +14,7 @@ from agentloop.records import Json
 __all__ = ["Reading", "Seen", "read_frames"]
 
 _FRAME_SECONDS = 2.0
+_ROOT_DEPTH = 4
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,11 @@ async def read_frames(scripts: Scripts, *, text: bool = False) -> Reading:
 
     A frame that does not answer within its bound is skipped and named; the main one raises.
     """
-    return await _read(scripts, "", None, text, listening=await scripts.listening())
+    return await _read(scripts, "", None, text)
 
 
-async def _read(
-    scripts: Scripts, frame: str, view: Sequence[float] | None, text: bool, *, listening: Json = None
-) -> Reading:
-    request = {"op": "list", "view": view, "text": text, "enter": scripts.framed, "listening": listening}
-    raw = await scripts.run(frame, request)
+async def _read(scripts: Scripts, frame: str, view: Sequence[float] | None, text: bool) -> Reading:
+    raw = await _listed(scripts, frame, {"op": "list", "view": view, "text": text, "enter": scripts.framed})
     reading = Reading(raw=raw, pages={frame: raw.get("page")})
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_child(scripts, frame, entry, text)) for entry in raw["frames"]]
@@ -64,6 +62,17 @@ async def _read(
         _adopt(reading, task.result(), entry)
     reading.marks += own[done:]
     return reading
+
+
+async def _listed(scripts: Scripts, frame: str, request: Json) -> dict[str, Any]:
+    """The frame's own listing; again as long as closed roots come to light, which lie in one another."""
+    await scripts.hear(frame)
+    raw: dict[str, Any] = await scripts.run(frame, request)
+    for _ in range(_ROOT_DEPTH):
+        if not raw.get("suspects") or not await scripts.open_roots(frame):
+            break
+        raw = await scripts.run(frame, request)
+    return raw
 
 
 def _adopt(reading: Reading, child: Reading | str | None, entry: dict[str, Any]) -> None:

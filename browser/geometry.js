@@ -12,12 +12,12 @@ function forgetLayout() {
 
 function styleOf(element) {
   let style = styles.get(element);
-  if (!style) styles.set(element, (style = element.ownerDocument.defaultView.getComputedStyle(element)));
+  if (!style) styles.set(element, (style = windowOf(documentOf(element)).getComputedStyle(element)));
   return style;
 }
 
 const boxOf = (element) => {
-  const r = element.getBoundingClientRect();
+  const r = rectOf(element);
   return [r.left, r.top, r.right, r.bottom];
 };
 
@@ -49,8 +49,8 @@ const catchesFixed = (style) =>
 
 const clipsContent = (element, style) =>
   style.display !== "contents" &&
-  element !== element.ownerDocument.documentElement &&
-  element !== element.ownerDocument.body &&
+  element !== topElementOf(documentOf(element)) &&
+  element !== bodyOf(documentOf(element)) &&
   (style.overflowX !== "visible" ||
     style.overflowY !== "visible" ||
     style.contain.includes("paint") ||
@@ -79,10 +79,10 @@ function clipInside(element) {
 
 function paddingBox(element) {
   const box = boxOf(element);
-  const scale = element.offsetWidth ? widthOf(box) / element.offsetWidth : 1;
-  const left = box[0] + element.clientLeft * scale;
-  const top = box[1] + element.clientTop * scale;
-  return [left, top, left + element.clientWidth * scale, top + element.clientHeight * scale];
+  const scale = offsetWidthOf(element) ? widthOf(box) / offsetWidthOf(element) : 1;
+  const left = box[0] + clientLeftOf(element) * scale;
+  const top = box[1] + clientTopOf(element) * scale;
+  return [left, top, left + clientWidthOf(element) * scale, top + clientHeightOf(element) * scale];
 }
 
 // What clips an element's own box: the chain of containing blocks, which fixed and absolute boxes jump.
@@ -96,13 +96,13 @@ function clipOf(element) {
   return up ? clipInside(up) : null;
 }
 
-const isShown = (element) => element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true });
-const isOpaque = (element) => element.checkVisibility({ opacityProperty: true });
+const isShown = (element) => checkVisibility(element, { visibilityProperty: true, contentVisibilityAuto: true });
+const isOpaque = (element) => checkVisibility(element, { opacityProperty: true });
 
 // The box of an element that has none of its own: around its children's.
 function boxOfChildren(element) {
   let box = null;
-  for (const child of element.children) {
+  for (const child of elementsIn(element)) {
     const inner = boxOf(child);
     if (widthOf(inner) > 1 && heightOf(inner) > 1) box = union(box, inner);
   }
@@ -110,8 +110,8 @@ function boxOfChildren(element) {
 }
 
 function boxOfArea(area) {
-  const map = area.closest("map");
-  const image = map && map.name && area.ownerDocument.querySelector(`img[usemap="#${CSS.escape(map.name)}"]`);
+  const map = closest(area, "map");
+  const image = map && map.name && first(documentOf(area), `img[usemap="#${CSS.escape(map.name)}"]`);
   if (!image) return null;
   const [left, top, right, bottom] = boxOf(image);
   const at = (area.coords || "").split(/[ ,]+/).map(Number);
@@ -133,11 +133,11 @@ const topView = (view) => {
 // Where the content of a frame element begins, and its scale, in the window that holds it.
 function frameOrigin(element) {
   const box = boxOf(element);
-  const scale = element.offsetWidth ? widthOf(box) / element.offsetWidth : 1;
+  const scale = offsetWidthOf(element) ? widthOf(box) / offsetWidthOf(element) : 1;
   const style = styleOf(element);
   return {
-    x: box[0] + (element.clientLeft + parseFloat(style.paddingLeft)) * scale,
-    y: box[1] + (element.clientTop + parseFloat(style.paddingTop)) * scale,
+    x: box[0] + (clientLeftOf(element) + parseFloat(style.paddingLeft)) * scale,
+    y: box[1] + (clientTopOf(element) + parseFloat(style.paddingTop)) * scale,
     k: scale,
   };
 }
@@ -159,14 +159,14 @@ function innerView(element, outer, inner) {
   const view = frameView(element, outer);
   if (!view) return null;
   view.document = inner;
-  view.view = overlap(view.view, [0, 0, inner.defaultView.innerWidth, inner.defaultView.innerHeight]);
+  view.view = overlap(view.view, [0, 0, windowOf(inner).innerWidth, windowOf(inner).innerHeight]);
   return view.view ? view : null;
 }
 
 // The view of the window that holds `element`, from the script's own window down; null when it is out of sight.
 function viewOf(element) {
   const frames = [];
-  for (let w = element.ownerDocument.defaultView; w && w !== window; w = w.parent) {
+  for (let w = windowOf(documentOf(element)); w && w !== window; w = w.parent) {
     if (!w.frameElement) break;
     frames.unshift(w.frameElement);
   }

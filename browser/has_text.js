@@ -4,10 +4,13 @@
   const wanted = folded(text);
   const roots = (node) => {
     const found = [];
-    for (const element of node.querySelectorAll("*")) if (element.shadowRoot) found.push(element.shadowRoot, ...roots(element.shadowRoot));
+    for (const element of all(node, "*")) {
+      const root = openRootOf(element);
+      if (root) found.push(root, ...roots(root));
+    }
     return found;
   };
-  const texts = [document.body ? document.body.innerText : ""];
-  for (const root of roots(document)) for (const child of root.children) texts.push(child.innerText || "");
+  const texts = [bodyOf(document) ? innerTextOf(bodyOf(document)) : ""];
+  for (const root of roots(document)) for (const child of root.children) texts.push(innerTextOf(child) || "");
   return texts.some((value) => folded(value).includes(wanted));
 }

@@ -4,10 +4,10 @@ const SAMPLES = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.2], [0.5, 0.8], [
 const MULTILINE = 24; // px: an inline box taller than this is several lines, with nothing of it between them
 
 function deepest(root, x, y) {
-  let hit = root.elementFromPoint(x, y);
+  let hit = elementAt(root, x, y);
   for (;;) {
     const shadow = hit && shadowOf(hit);
-    const inner = shadow && shadow.elementFromPoint(x, y);
+    const inner = shadow && elementAt(shadow, x, y);
     if (!inner || inner === hit) return hit;
     hit = inner;
   }
@@ -25,8 +25,8 @@ function hitAt(view, x, y) {
 
 // Where to try: the visible box, or each line of an inline element that wraps.
 function hitBoxes(element, visible) {
-  if (heightOf(visible) <= MULTILINE || element.localName === "area" || styleOf(element).display !== "inline") return [visible];
-  const lines = [...element.getClientRects()].map((r) => overlap([r.left, r.top, r.right, r.bottom], visible)).filter(Boolean);
+  if (heightOf(visible) <= MULTILINE || tagOf(element) === "area" || styleOf(element).display !== "inline") return [visible];
+  const lines = [...rectsOf(element)].map((r) => overlap([r.left, r.top, r.right, r.bottom], visible)).filter(Boolean);
   return lines.length ? lines : [visible];
 }
 
@@ -49,8 +49,8 @@ const NAMED_LEVELS = 3; // further up an id names the page rather than what cove
 function describe(element) {
   if (!element) return "nothing that can be clicked";
   const near = [element, ...ancestorsOf(element)].slice(0, NAMED_LEVELS);
-  const named = near.find((up) => up.id || up.getAttribute("aria-label")) || element;
-  const which = named.id ? `#${named.id}` : classOf(named) ? `.${classOf(named).trim().split(/\s+/)[0]}` : "";
-  const text = clean(named.getAttribute("aria-label")) || clean(contentText(named, null));
-  return cut(clean(`${named.localName}${which}`), 60) + (text ? ` "${cut(text, 40)}"` : "");
+  const named = near.find((up) => idOf(up) || attr(up, "aria-label")) || element;
+  const which = idOf(named) ? `#${idOf(named)}` : classOf(named) ? `.${classOf(named).trim().split(/\s+/)[0]}` : "";
+  const text = clean(attr(named, "aria-label")) || clean(contentText(named, null));
+  return cut(clean(`${tagOf(named)}${which}`), 60) + (text ? ` "${cut(text, 40)}"` : "");
 }

@@ -14,7 +14,7 @@ function keyOf(element) {
   return key;
 }
 
-const isAttached = (element) => element.isConnected && !!element.ownerDocument.defaultView;
+const isAttached = (element) => isConnected(element) && !!windowOf(documentOf(element));
 
 // Elements that left the page are let go once there are many.
 function forgetDetached() {
@@ -32,12 +32,17 @@ const wasListed = (element) => {
   return !!entry && entry.signature !== null;
 };
 
+const LABEL_SOURCE = 300;
+
 // A change of words changes it, a change of figures does not: "Like (3)" is still "Like (4)".
 function signatureOf(element) {
-  const isField = /^(input|textarea|select)$/.test(element.localName);
-  const words = [element.localName, element.getAttribute("role"), element.getAttribute("aria-label")];
-  if (isField) words.push(element.type, element.name, element.placeholder, PUSH_INPUTS.test(element.type) ? element.value : "");
-  else if (!element.isContentEditable) words.push((element.textContent || "").slice(0, 300));
+  const isField = /^(input|textarea|select)$/.test(tagOf(element));
+  const words = [tagOf(element), attr(element, "role"), attr(element, "aria-label")];
+  if (isField) {
+    words.push(element.type, element.name, element.placeholder, PUSH_INPUTS.test(element.type) ? element.value : "");
+    for (const label of element.labels || []) words.push((textOf(label) || "").slice(0, LABEL_SOURCE));
+  }
+  else if (!isEditable(element)) words.push((textOf(element) || "").slice(0, 300));
   return foldDigits(clean(words.join("|")));
 }
 
@@ -49,7 +54,7 @@ let contexts = new Map();
 function textAround(element) {
   let text = contexts.get(element);
   if (text === undefined) {
-    text = (element.textContent || "").length > CONTEXT_SOURCE ? null : clean(contentText(element, null));
+    text = (textOf(element) || "").length > CONTEXT_SOURCE ? null : clean(contentText(element, null));
     contexts.set(element, text);
   }
   return text;
@@ -59,12 +64,12 @@ function textAround(element) {
 function contextOf(element, name) {
   let level = 0;
   for (const up of ancestorsOf(element)) {
-    if (up.localName === "body" || ++level > CONTEXT_LEVELS) break;
+    if (tagOf(up) === "body" || ++level > CONTEXT_LEVELS) break;
     const text = textAround(up);
     if (text === null) break;
     if (text.length <= name.length + 1) continue;
     // What a whole form says belongs to none of its fields; one around a single button is passed by.
-    return up.localName === "form" ? "" : cut(text.replace(name, "").replace(/ {2,}/g, " ").trim(), CONTEXT_LIMIT);
+    return tagOf(up) === "form" ? "" : cut(text.replace(name, "").replace(/ {2,}/g, " ").trim(), CONTEXT_LIMIT);
   }
   return "";
 }

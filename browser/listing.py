@@ -67,8 +67,8 @@ class Listing:
 class Aim:
     """A checked place to act on: `key` names the element inside `frame`; a click at `x`, `y` reaches it.
 
-    `scrolled`: the page was scrolled to reach it. `repaired`: the marked element was gone and this is the
-    one that took its place.
+    `mark` has its name as it is now. `scrolled`: the page was scrolled to reach it. `repaired`: the marked element
+    was gone and this is the one that took its place.
     """
 
     mark: Mark | None

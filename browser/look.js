@@ -7,8 +7,8 @@ const ROW_ROLES = new Set(["row"]);
 const CELL_ROLES = new Set(["cell", "gridcell", "columnheader", "rowheader"]);
 
 function unitKind(element, shown, style) {
-  const tag = element.localName;
-  const role = element.getAttribute("role");
+  const tag = tagOf(element);
+  const role = attr(element, "role");
   if (tag === "tr" || ROW_ROLES.has(role)) return "row";
   if (tag === "td" || tag === "th" || CELL_ROLES.has(role)) return "cell";
   if (shown.has(element) && holdsMore(element, style)) return "card";
@@ -19,32 +19,32 @@ function unitKind(element, shown, style) {
 
 // A mark with things of its own inside, rather than a word and an icon in a line of text.
 const holdsMore = (element, { display }) =>
-  !!element.firstElementChild && display !== "inline" && (!display.startsWith("inline") || roleOf(element) === "clickable");
+  !!firstElementIn(element) && display !== "inline" && (!display.startsWith("inline") || roleOf(element) === "clickable");
 
 const isBar = (element, style) =>
-  ((/flex$/.test(style.display) && style.flexDirection.startsWith("row")) || element.localName === "nav" || element.getAttribute("role") === "toolbar") &&
-  element.getBoundingClientRect().height <= BAR_HEIGHT;
+  ((/flex$/.test(style.display) && style.flexDirection.startsWith("row")) || tagOf(element) === "nav" || attr(element, "role") === "toolbar") &&
+  rectOf(element).height <= BAR_HEIGHT;
 
-const shapeOf = (element) => element.localName + "." + classOf(element).trim().split(/\s+/)[0];
+const shapeOf = (element) => tagOf(element) + "." + classOf(element).trim().split(/\s+/)[0];
 let shapes = new Map(); // parent -> how many children of each shape
 
 // One of several siblings of one shape, holding more than bare text.
 function repeats(element) {
-  const parent = element.parentElement;
-  if (!parent || !element.firstElementChild) return false;
+  const parent = parentElementOf(element);
+  if (!parent || !firstElementIn(element)) return false;
   let counts = shapes.get(parent);
   if (!counts) {
     counts = new Map();
-    for (const child of parent.children) counts.set(shapeOf(child), (counts.get(shapeOf(child)) || 0) + 1);
+    for (const child of elementsIn(parent)) counts.set(shapeOf(child), (counts.get(shapeOf(child)) || 0) + 1);
     shapes.set(parent, counts);
   }
   return counts.get(shapeOf(element)) > 1;
 }
 
 const headingLevel = (element) => {
-  const level = /^h([1-6])$/.exec(element.localName);
+  const level = /^h([1-6])$/.exec(tagOf(element));
   if (level) return Number(level[1]);
-  return element.getAttribute("role") === "heading" ? Number(element.getAttribute("aria-level")) || 2 : 0;
+  return attr(element, "role") === "heading" ? Number(attr(element, "aria-level")) || 2 : 0;
 };
 
 // Where a leaf goes: its unit, the block whose line it is on, and whether that is a heading.
@@ -75,7 +75,7 @@ class Places {
 
   // The frame element around a document that was read with this one.
   holder(element) {
-    const view = element.ownerDocument.defaultView;
+    const view = windowOf(documentOf(element));
     return view && view !== window ? view.frameElement : null;
   }
 
@@ -89,7 +89,7 @@ class Places {
   }
 
   container(element) {
-    const parent = element.parentElement || element;
+    const parent = parentElementOf(element) || element;
     let entry = this.containers.get(parent);
     if (!entry) this.containers.set(parent, (entry = { number: this.containers.size, units: 0 }));
     return entry;
@@ -126,16 +126,16 @@ const plainUnit = (unit) =>
 
 // A short selector that matches `element` first: its id, tag or tag and class.
 function selectorFor(element) {
-  const root = element.getRootNode();
-  const tries = [element.id && `#${CSS.escape(element.id)}`, element.localName];
-  for (const name of classOf(element).trim().split(/\s+/).filter(Boolean)) tries.push(`${element.localName}.${CSS.escape(name)}`);
-  const fits = (selector) => selector && selector.length < 60 && root.querySelector(selector) === element;
-  return tries.find(fits) || `${element.localName}:nth-of-type(${nthOfType(element)})`;
+  const root = rootOf(element);
+  const tries = [idOf(element) && `#${CSS.escape(idOf(element))}`, tagOf(element)];
+  for (const name of classOf(element).trim().split(/\s+/).filter(Boolean)) tries.push(`${tagOf(element)}.${CSS.escape(name)}`);
+  const fits = (selector) => selector && selector.length < 60 && first(root, selector) === element;
+  return tries.find(fits) || `${tagOf(element)}:nth-of-type(${nthOfType(element)})`;
 }
 
 function nthOfType(element) {
   let place = 1;
-  for (let before = element.previousElementSibling; before; before = before.previousElementSibling) if (before.localName === element.localName) place++;
+  for (let before = elementBefore(element); before; before = elementBefore(before)) if (tagOf(before) === tagOf(element)) place++;
   return place;
 }
 
@@ -145,10 +145,10 @@ function nthOfType(element) {
 function namingElements(shown) {
   const naming = new Map();
   for (const [element, mark] of shown) {
-    const ids = (element.getAttribute("aria-labelledby") || "").split(/\s+/).filter(Boolean);
+    const ids = (attr(element, "aria-labelledby") || "").split(/\s+/).filter(Boolean);
     for (const id of ids) {
-      const label = element.getRootNode().getElementById?.(id);
-      if (label && !/^(h[1-6]|th|legend|caption)$/.test(label.localName)) naming.set(label, naming.has(label) ? null : mark);
+      const label = elementById(rootOf(element), id);
+      if (label && !/^(h[1-6]|th|legend|caption)$/.test(tagOf(label))) naming.set(label, naming.has(label) ? null : mark);
     }
   }
   return naming;

@@ -28,21 +28,21 @@ function considerHiddenInput(element, view, visible) {
 function consider(element, view, box, inSight) {
   const kind = kindOf(element);
   if (kind === NOT) return null;
-  if (element.localName === "area") return considerArea(element, view);
+  if (tagOf(element) === "area") return considerArea(element, view);
   let visible = inSight;
   if (kind === PERHAPS && !(visible && startsPointer(element))) return null;
   if (isControlLabel(element)) return null;
   const small = widthOf(box) < SMALLEST || heightOf(box) < SMALLEST;
-  const isInput = element.localName === "input" || element.localName === "select";
+  const isInput = tagOf(element) === "input" || tagOf(element) === "select";
   if (isInput && (small || !visible || !isOpaque(element) || !isShown(element))) {
     return considerHiddenInput(element, view, small ? null : visible);
   }
-  if ((widthOf(box) < 1 || heightOf(box) < 1) && element.firstElementChild && !isInput) {
+  if ((widthOf(box) < 1 || heightOf(box) < 1) && firstElementIn(element) && !isInput) {
     box = boxOfChildren(element);
     visible = box && overlap(box, view.view);
   }
   if (!visible) return null;
-  const painted = styleOf(element).display === "contents" ? element.firstElementChild : element;
+  const painted = styleOf(element).display === "contents" ? firstElementIn(element) : element;
   if (!painted || !isShown(painted) || !isOpaque(painted)) return null;
   return { element, kind: kind === PERHAPS ? WEAK : kind, visible, via: null, view };
 }
@@ -50,38 +50,40 @@ function consider(element, view, box, inSight) {
 // Candidates, frames to be entered by the host and, when asked for, text, in document order.
 // `enter` is false for a driver that could not act inside a frame.
 function scan(view, withText, enter) {
-  const found = { order: [], candidates: new Map(), enter };
+  const found = { order: [], candidates: new Map(), suspects: [], enter };
   scanWindow(document, view, withText, found);
   for (const candidate of found.candidates.values()) {
     if (candidate.kind === WEAK && isDecoration(candidate.element, found.candidates)) found.candidates.delete(candidate.element);
   }
+  for (const element of listeningForOthers(found.candidates)) found.candidates.delete(element);
   return found;
 }
 
 function scanWindow(root, view, withText, found) {
   walk(root, withText ? ALL : ELEMENTS, (node) => {
-    if (node.nodeType === 3) {
+    if (nodeTypeOf(node) === 3) {
       if (hasWords(node.data)) found.order.push({ text: node, view });
       return SKIP;
     }
-    if (SILENT.has(node.localName)) return SKIP;
-    if (node.localName === "iframe" || node.localName === "frame") return scanFrame(node, view, withText, found);
+    if (SILENT.has(tagOf(node))) return SKIP;
+    if (tagOf(node) === "iframe" || tagOf(node) === "frame") return scanFrame(node, view, withText, found);
     const box = boxOf(node);
     const inSight = overlap(box, view.view);
     const candidate = consider(node, view, box, inSight);
+    if (inSight && mayHoldClosedRoot(node, box)) found.suspects.push(node);
     if (candidate) {
       found.candidates.set(node, candidate);
       found.order.push(candidate);
     } else if (withText && inSight) noteInSight(node, view, box, found);
-    if (node.localName === "select" || node.localName === "textarea") return SKIP;
+    if (tagOf(node) === "select" || tagOf(node) === "textarea") return SKIP;
     // Text hardly ever lies outside the box of its parent, where that has one.
     return withText && (inSight || !hasBox(box)) ? ALL : ELEMENTS;
   });
 }
 
 function noteInSight(element, view, box, found) {
-  if (element.localName === "img") {
-    if (element.getAttribute("alt")) found.order.push({ image: element, view });
+  if (tagOf(element) === "img") {
+    if (attr(element, "alt")) found.order.push({ image: element, view });
   } else if (styleOf(element).position !== "static") view.floating.push({ element, box });
 }
 
@@ -116,7 +118,7 @@ function ownerOf(hit, candidates) {
 }
 
 function visiblePart(candidate) {
-  if (candidate.element.localName === "area") return candidate.visible;
+  if (tagOf(candidate.element) === "area") return candidate.visible;
   const clip = clipOf(candidate.via || candidate.element);
   return clip ? overlap(candidate.visible, clip) : candidate.visible;
 }
@@ -141,31 +143,19 @@ function markOf(element, view, visible, point, active) {
   const [px, py] = toTop(view, point[0], point[1]);
   const w = widthOf(visible) * view.k;
   const h = heightOf(visible) * view.k;
-  const mark = { key, tag: element.localName, role, name, context, ...stateOf(element, active) };
+  const mark = { key, tag: tagOf(element), role, name, context, ...stateOf(element, active) };
   if (!name) mark.hint = hintOf(element, context);
-  if (element.localName === "input") mark.type = element.type;
+  if (tagOf(element) === "input") mark.type = element.type;
   return Object.assign(mark, { x: tenth(left + w / 2), y: tenth(top + h / 2), w: tenth(w), h: tenth(h), px: tenth(px), py: tenth(py) });
 }
 
 function scrollState() {
-  const page = document.scrollingElement || document.documentElement;
-  return { x: scrollX, y: scrollY, width: page.scrollWidth, height: page.scrollHeight, view_width: innerWidth, view_height: innerHeight };
-}
-
-// Elements found in the page's own world, by their place; the tag tells when the page has changed since.
-function learnPlaces(root, { places = [], frames = [] }) {
-  if (!places.length && !frames.length) return;
-  const all = root.querySelectorAll("*");
-  for (const [place, tag] of places) if (all[place] && all[place].localName === tag) clickables.add(all[place]);
-  for (const [place, inner] of frames) {
-    const frame = all[place] && documentIn(all[place]);
-    if (frame) learnPlaces(frame, inner);
-  }
+  const page = scrollerOf(document) || topElementOf(document);
+  return { x: scrollX, y: scrollY, width: scrollWidthOf(page), height: scrollHeightOf(page), view_width: innerWidth, view_height: innerHeight };
 }
 
 // `view` is the visible part of this window when it is a frame's, in its own coordinates.
-function list({ view, text, enter = true, listening = null, limit = MARK_LIMIT }) {
-  if (listening) learnPlaces(document, listening);
+function list({ view, text, enter = true, limit = MARK_LIMIT }) {
   forgetDetached();
   const found = scan(topView(view), !!text, enter);
   const active = activeElement();
@@ -186,7 +176,8 @@ function list({ view, text, enter = true, listening = null, limit = MARK_LIMIT }
       }
     }
   }
-  const listing = { token, url: location.href, title: clean(document.title), scroll: scrollState(), marks, frames, left_out };
+  const listing = { token, url: location.href, title: clean(titleOf(document)), scroll: scrollState(), marks, frames, left_out, suspects: found.suspects.length };
+  suspected = found.suspects.slice(0, SUSPECT_LIMIT);
   if (text) listing.page = readPage(found.order, shown);
   return listing;
 }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
-from agentloop.browser.abilities import Hidden
 from agentloop.browser.base import Driver, Mark
 from agentloop.browser.gathering import Reading, read_frames
 from agentloop.browser.listing import (
@@ -21,7 +21,7 @@ from agentloop.browser.listing import (
     twin,
 )
 from agentloop.browser.look import Look, render
-from agentloop.browser.scripts import Scripts, page_script
+from agentloop.browser.scripts import Scripts
 from agentloop.errors import DriverError, InvalidInput, TargetError
 from agentloop.records import Json
 
@@ -35,7 +35,6 @@ class Marks:
 
     def __init__(self, driver: Driver) -> None:
         self._scripts = Scripts(driver)
-        self._hidden: Hidden | None = driver if isinstance(driver, Hidden) and self._scripts.framed else None
         self._numbers: dict[tuple[str, str], int] = {}
         self._known: dict[int, tuple[Mark, bool]] = {}
         self._parents: dict[str, tuple[str, str]] = {}
@@ -57,8 +56,6 @@ class Marks:
         return render(listing, reading.pages, frames, chars=chars)
 
     async def _read(self, *, text: bool) -> tuple[Listing, Reading]:
-        if self._hidden is not None:
-            await self._hidden.listeners("", page_script())
         try:
             reading = await read_frames(self._scripts, text=text)
         except TargetError:
@@ -161,11 +158,12 @@ class Marks:
         answer = await self._ask(found, None if self._known[found.id][1] else found.context)
         if answer["state"] != "ok":
             raise _refusal(found, answer)
-        aim = await self._aimed(found, found.frame, found.key, answer)
-        return Aim(mark=found, frame=aim.frame, key=aim.key, x=aim.x, y=aim.y, scrolled=aim.scrolled, repaired=True)
+        return replace(await self._aimed(found, found.frame, found.key, answer), repaired=True)
 
     async def _aimed(self, mark: Mark | None, frame: str, key: str, answer: dict[str, Any]) -> Aim:
         x, y, scrolled = answer["x"], answer["y"], answer["scrolled"]
+        if mark is not None:
+            mark = replace(mark, name=answer.get("name", mark.name))
         inner = frame
         while inner in self._parents:
             inner, holder = self._parents[inner]
@@ -240,6 +238,7 @@ class Marks:
     async def nearby(self, aim: Aim) -> str:
         """The text around the element, at most 400 characters, of the same surroundings each time after one aim."""
         return str(await self._run(aim.frame, {"op": "nearby", "key": aim.key}))
+
 
     @asynccontextmanager
     async def tag(self, aim: Aim) -> AsyncIterator[str]:

@@ -6,11 +6,10 @@ import asyncio
 import fnmatch
 import json
 from collections.abc import Awaitable, Callable
-from functools import cache
-from importlib.resources import files
 
-from agentloop.browser.abilities import Frames, PageScript
+from agentloop.browser.abilities import Frames
 from agentloop.browser.base import Driver
+from agentloop.browser.scripts import small_script
 from agentloop.errors import DriverTimeout, TargetError
 from agentloop.records import Json
 
@@ -19,17 +18,12 @@ __all__ = ["address", "evaluate", "has_text", "markdown", "title", "until", "url
 _POLL_S = 0.1
 
 
-@cache
-def _source(name: str) -> str:
-    return files("agentloop.browser").joinpath(f"{name}.js").read_text("utf-8")
-
-
 async def evaluate(driver: Driver, name: str, argument: Json, *, frame: str = "") -> Json:
     """What the script `<name>.js` gives for `argument`: in our own world where the driver has one."""
-    source = _source(name)
+    script = small_script(name)
     if isinstance(driver, Frames):
-        return await driver.run_script(frame, PageScript(name, source), argument)
-    return await driver.eval(f"({source})({json.dumps(argument)})")
+        return await driver.run_script(frame, script, argument)
+    return await driver.eval(f"({script.source})({json.dumps(argument)})")
 
 
 async def address(driver: Driver) -> str:

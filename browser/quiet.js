@@ -1,7 +1,9 @@
 // What changes in this document, watched from the first call on; {op: "begin"} opens a period, {op: "wait"} ends it
 // once two frames have passed and no node came or went for `quiet` ms, after `cap` ms at the latest.
 ({ op, quiet, cap }) => {
-  const state = (globalThis.__agentloopQuiet ??= watchDocument());
+  // Only what is really defined: an element of the page may have this for its id.
+  if (!Object.hasOwn(globalThis, "__agentloopQuiet")) globalThis.__agentloopQuiet = watchDocument();
+  const state = globalThis.__agentloopQuiet;
   if (op === "begin") return state.begin();
   return state.wait(quiet, cap);
 

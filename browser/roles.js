@@ -18,18 +18,18 @@ const LISTED_INPUTS = new Set(["text", "search", "url", "tel", "email"]);
 
 // The first role of the attribute that means something to act on, else its first word.
 function roleAttribute(element) {
-  const words = (element.getAttribute("role") || "").trim().toLowerCase().split(/\s+/);
+  const words = (attr(element, "role") || "").trim().toLowerCase().split(/\s+/);
   return words.find((word) => ACTIVE_ROLES.has(word)) || words[0];
 }
 
 function roleOf(element) {
   const given = roleAttribute(element);
   if (given && !NO_ROLE.has(given)) return given;
-  const tag = element.localName;
-  if (tag === "a" || tag === "area") return element.hasAttribute("href") || element.hasAttribute("xlink:href") ? "link" : "clickable";
+  const tag = tagOf(element);
+  if (tag === "a" || tag === "area") return hasAttr(element, "href") || hasAttr(element, "xlink:href") ? "link" : "clickable";
   if (tag === "select") return element.multiple || element.size > 1 ? "listbox" : "combobox";
   if (tag === "input") return element.list && LISTED_INPUTS.has(element.type) ? "combobox" : INPUT_ROLES[element.type] || "textbox";
-  return ELEMENT_ROLES[tag] || (element.isContentEditable ? "textbox" : "clickable");
+  return ELEMENT_ROLES[tag] || (isEditable(element) ? "textbox" : "clickable");
 }
 
 const NOT = 0;
@@ -38,13 +38,13 @@ const STRONG = 2; // is a control
 const PERHAPS = -1; // a pointer cursor may tell; asked only of what is in sight
 
 const isFirstSummary = (element) => {
-  const details = element.parentElement;
-  return !!details && details.localName === "details" && details.querySelector(":scope>summary") === element;
+  const details = parentElementOf(element);
+  return !!details && tagOf(details) === "details" && first(details, ":scope>summary") === element;
 };
 
 const NATIVE = {
-  a: (e) => e.hasAttribute("href") || e.hasAttribute("xlink:href"),
-  area: (e) => e.hasAttribute("href"),
+  a: (e) => hasAttr(e, "href") || hasAttr(e, "xlink:href"),
+  area: (e) => hasAttr(e, "href"),
   button: () => true,
   input: (e) => e.type !== "hidden",
   select: () => true,
@@ -58,33 +58,31 @@ const NATIVE = {
 const NEVER = new Set(["html", "body", "head", "br", "script", "style", "option", "meta", "link", "template", "noscript", "title"]);
 const PANES = /^(dialog|region|main|tabpanel|document|group|alertdialog)$/;
 
-let clickables = new WeakSet(); // elements that the driver knows to listen for clicks
-
 const isScroller = (element) => {
   const { overflowY } = styleOf(element);
-  return (overflowY === "auto" || overflowY === "scroll") && element.scrollHeight > element.clientHeight;
+  return (overflowY === "auto" || overflowY === "scroll") && scrollHeightOf(element) > clientHeightOf(element);
 };
 
 const isFocusStop = (element) =>
-  element.hasAttribute("tabindex") &&
-  element.tabIndex >= 0 &&
-  !element.hasAttribute("aria-hidden") &&
-  !PANES.test(element.getAttribute("role") || element.localName) &&
+  hasAttr(element, "tabindex") &&
+  tabIndexOf(element) >= 0 &&
+  !hasAttr(element, "aria-hidden") &&
+  !PANES.test(attr(element, "role") || tagOf(element)) &&
   !isScroller(element);
 
 function kindOf(element) {
-  const tag = element.localName;
+  const tag = tagOf(element);
   if (NEVER.has(tag)) return NOT;
   const native = NATIVE[tag];
   if (native && native(element)) return STRONG;
-  if (element.hasAttributes()) {
-    if (element.hasAttribute("role") && ACTIVE_ROLES.has(roleAttribute(element))) return STRONG;
-    const editable = element.getAttribute("contenteditable");
+  if (hasAttrs(element)) {
+    if (hasAttr(element, "role") && ACTIVE_ROLES.has(roleAttribute(element))) return STRONG;
+    const editable = attr(element, "contenteditable");
     if (editable !== null && editable !== "false") return STRONG;
-    if (element.hasAttribute("onclick") || element.hasAttribute("onmousedown") || element.hasAttribute("onpointerdown")) return WEAK;
+    if (hasAttr(element, "onclick") || hasAttr(element, "onmousedown") || hasAttr(element, "onpointerdown")) return WEAK;
     if (isFocusStop(element)) return WEAK;
   }
-  if (clickables.has(element) || element.onclick || element.onmousedown) return WEAK;
+  if (onClickOf(element) || onMouseDownOf(element) || listensForItself(element)) return WEAK;
   return PERHAPS;
 }
 
@@ -95,8 +93,8 @@ function startsPointer(element) {
   return !(up && styleOf(up).cursor === "pointer");
 }
 
-const isControlLabel = (element) => element.localName === "label" && !!element.control;
-const isDisabled = (element) => element.matches(":disabled");
+const isControlLabel = (element) => tagOf(element) === "label" && !!element.control;
+const isDisabled = (element) => matches(element, ":disabled");
 const EDITED_TYPES = /^(text|search|url|tel|email|password|number)$/;
 const isTextField = (element) =>
-  element.localName === "textarea" || (element.localName === "input" && EDITED_TYPES.test(element.type)) || element.isContentEditable;
+  tagOf(element) === "textarea" || (tagOf(element) === "input" && EDITED_TYPES.test(element.type)) || isEditable(element);

@@ -13,13 +13,14 @@ from importlib.resources import files
 
 from agentloop.browser.abilities import Frames, Hidden, PageScript
 from agentloop.browser.base import Driver
-from agentloop.errors import DriverError
+from agentloop.errors import TargetError
 from agentloop.records import Json
 
-__all__ = ["PARTS", "Scripts", "expression", "page_script"]
+__all__ = ["PARTS", "Scripts", "expression", "page_script", "small_script"]
 
 PARTS = (
     "home",
+    "dom",
     "words",
     "flat",
     "geometry",
@@ -29,6 +30,7 @@ PARTS = (
     "state",
     "hits",
     "sight",
+    "hidden",
     "look",
     "marks",
     "aim",
@@ -36,12 +38,10 @@ PARTS = (
     "answer",
 )
 
-_FRAME_DEPTH = 20
-
 
 @cache
-def _source(name: str) -> str:
-    return (files("agentloop.browser") / f"{name}.js").read_text("utf-8")
+def _source(name: str, package: str = "agentloop.browser") -> str:
+    return (files(package) / f"{name}.js").read_text("utf-8")
 
 
 @cache
@@ -51,21 +51,16 @@ def page_script() -> PageScript:
     return PageScript("agentloop", f"(request) => {{\n{body}\n}}")
 
 
+@cache
+def small_script(name: str, *, package: str = "agentloop.browser") -> PageScript:
+    """A script of one file, `<name>.js` of a package, which reads nodes as the large one does."""
+    own = _source(name, package).strip().rstrip(";")
+    return PageScript(name, f"(() => {{\n{_source('dom')}\nreturn (\n{own}\n);\n}})()")
+
+
 def expression(request: Json) -> str:
     """What `Driver.eval` is given for a request: the script called on it, its answer as JSON text."""
     return f"JSON.stringify(({page_script().source})({json.dumps(request)}))"
-
-
-def _are_places(told: Json, depth: int = 0) -> bool:
-    if not isinstance(told, dict) or depth > _FRAME_DEPTH:
-        return False
-    places, frames = told.get("places"), told.get("frames")
-    return (
-        isinstance(places, list)
-        and all(isinstance(place, list) and len(place) == 2 and isinstance(place[0], int) for place in places)
-        and isinstance(frames, list)
-        and all(isinstance(frame, list) and len(frame) == 2 and _are_places(frame[1], depth + 1) for frame in frames)
-    )
 
 
 class Scripts:
@@ -74,6 +69,7 @@ class Scripts:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._frames: Frames | None = driver if isinstance(driver, Frames) else None
+        self._hidden: Hidden | None = driver if isinstance(driver, Hidden) and self._frames is not None else None
         self.framed = self._frames is not None
 
     async def run(self, frame: str, request: Json) -> Json:
@@ -83,18 +79,17 @@ class Scripts:
         text = await self._driver.eval(expression(request))
         return None if text is None else json.loads(text)
 
-    async def listening(self) -> Json:
-        """Where the page has set click handlers as properties, which its own world alone can see.
+    async def hear(self, frame: str) -> None:
+        """Tells the page script of a frame which elements listen for clicks, where the driver can find out."""
+        if self._hidden is not None:
+            try:
+                await self._hidden.listeners(frame, page_script())
+            except TargetError:
+                pass  # the frame has gone, which reading it will tell
 
-        None when nothing is told or what is told is not of the right form: this is the page's own word.
-        """
-        if self._frames is None or isinstance(self._driver, Hidden):
-            return None
-        try:
-            told = await self._driver.eval(f"({_source('listening')})()")
-        except DriverError:
-            return None
-        return told if _are_places(told) else None
+    async def open_roots(self, frame: str) -> int:
+        """Tells it of the closed shadow roots of what it took for their hosts; gives how many there are."""
+        return 0 if self._hidden is None else await self._hidden.closed_roots(frame, page_script())
 
     async def child(self, frame: str, key: str) -> str | None:
         """The frame inside the keyed <iframe> of `frame`; None when there is none or frames cannot be entered."""

@@ -3,25 +3,25 @@
 ({ selector, dx, dy }) => {
   const scrolls = (element) => {
     const style = getComputedStyle(element);
-    const room = element.scrollHeight > element.clientHeight + 1 || element.scrollWidth > element.clientWidth + 1;
+    const room = scrollHeightOf(element) > clientHeightOf(element) + 1 || scrollWidthOf(element) > clientWidthOf(element) + 1;
     return room && /auto|scroll|overlay/.test(style.overflowX + style.overflowY);
   };
   const upwards = (element) => {
     const chain = [];
-    for (let node = element; node; node = node.parentElement || node.getRootNode().host || null) chain.push(node);
+    for (let node = element; node; node = parentElementOf(node) || (nodeTypeOf(rootOf(node)) === 11 && rootOf(node).host) || null) chain.push(node);
     return chain;
   };
   const move = (target) => {
-    const x = target.scrollLeft;
-    const y = target.scrollTop;
-    target.scrollBy({ left: dx, top: dy, behavior: "instant" });
-    return [Math.round(target.scrollLeft - x), Math.round(target.scrollTop - y)];
+    const x = scrollLeftOf(target);
+    const y = scrollTopOf(target);
+    scrollBy(target, { left: dx, top: dy, behavior: "instant" });
+    return [Math.round(scrollLeftOf(target) - x), Math.round(scrollTopOf(target) - y)];
   };
-  const page = document.scrollingElement || document.documentElement;
-  const middle = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
-  const named = selector ? document.querySelector(selector) : null;
+  const page = scrollerOf(document) || topElementOf(document);
+  const middle = elementAt(document, innerWidth / 2, innerHeight / 2);
+  const named = selector ? first(document, selector) : null;
   if (selector && !named) return null;
-  const inside = named ? [...named.querySelectorAll("*")] : [];
+  const inside = named ? [...all(named, "*")] : [];
   const candidates = named
     ? [...[named, ...inside].filter(scrolls), ...upwards(named).filter(scrolls), page]
     : [page, ...upwards(middle).filter(scrolls)];

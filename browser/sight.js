@@ -33,7 +33,7 @@ const isPainted = (element) => {
   return (
     alphaOf(style.backgroundColor) >= COVERING ||
     style.backgroundImage !== "none" ||
-    /^(img|video|canvas|iframe|embed|object)$/.test(element.localName)
+    /^(img|video|canvas|iframe|embed|object)$/.test(tagOf(element))
   );
 };
 
@@ -121,7 +121,7 @@ function isCovered(element, view, box) {
 
 // The boxes of a text node's lines that are in sight, null when there are none.
 function linesInSight(node, parent, view) {
-  const range = node.ownerDocument.createRange();
+  const range = createRange(documentOf(node));
   range.selectNodeContents(node);
   const clip = clipInside(parent);
   const lines = [...range.getClientRects()].map((r) => {

@@ -6,44 +6,46 @@ const VALUELESS_INPUTS = /^(checkbox|radio|button|submit|reset|image)$/;
 const secrets = new WeakSet(); // a password shown as text is still one
 
 function isSecret(element) {
-  if (element.type === "password" || /password/.test(element.getAttribute("autocomplete") || "")) secrets.add(element);
+  if (element.type === "password" || /password/.test(attr(element, "autocomplete") || "")) secrets.add(element);
   return secrets.has(element);
 }
 
 const ariaBoolean = (element, name) => {
-  const value = element.getAttribute(name);
+  const value = attr(element, name);
   return value === "true" ? true : value === "false" || value === "mixed" ? false : null;
 };
 
 function checkedOf(element) {
-  if (element.localName === "input" && (element.type === "checkbox" || element.type === "radio")) return element.checked;
+  if (tagOf(element) === "input" && (element.type === "checkbox" || element.type === "radio")) return element.checked;
   return ariaBoolean(element, "aria-checked");
 }
 
 function expandedOf(element) {
-  if (element.localName === "summary") return !!element.parentElement && element.parentElement.open === true;
+  if (tagOf(element) === "summary") return !!parentElementOf(element) && parentElementOf(element).open === true;
   return ariaBoolean(element, "aria-expanded");
 }
 
 function selectedOf(element) {
-  const current = element.getAttribute("aria-current");
+  const current = attr(element, "aria-current");
   if (current && current !== "false") return true;
   const selected = ariaBoolean(element, "aria-selected");
   return selected === null ? ariaBoolean(element, "aria-pressed") : selected;
 }
 
 const isInvalid = (element) => {
-  const aria = element.getAttribute("aria-invalid");
-  return (!!aria && aria !== "false") || element.matches(":user-invalid");
+  const aria = attr(element, "aria-invalid");
+  return (!!aria && aria !== "false") || matches(element, ":user-invalid");
 };
 
-const isRequired = (element) => element.required === true || element.getAttribute("aria-required") === "true";
-const isAriaDisabled = (element) => isDisabled(element) || element.getAttribute("aria-disabled") === "true";
+const isRequired = (element) => element.required === true || attr(element, "aria-required") === "true";
+const isAriaDisabled = (element) => isDisabled(element) || attr(element, "aria-disabled") === "true";
+
+const innerActive = (root) => (root ? activeIn(root) : null);
 
 function activeElement() {
-  let active = document.activeElement;
+  let active = activeIn(document);
   for (;;) {
-    const inner = active && ((shadowOf(active) || documentIn(active) || {}).activeElement || null);
+    const inner = active && (innerActive(shadowOf(active) || documentIn(active)));
     if (!inner || inner === active) return active;
     active = inner;
   }
@@ -52,7 +54,7 @@ function activeElement() {
 // null where the control holds no value, or one that must not be told.
 function valueOf(element) {
   if (isSecret(element)) return null;
-  const tag = element.localName;
+  const tag = tagOf(element);
   if (tag === "select") return [...element.selectedOptions].map((option) => option.label || option.text).join(", ");
   if (tag === "textarea") return element.value;
   if (tag === "input") {
@@ -60,8 +62,8 @@ function valueOf(element) {
     return element.type === "file" ? [...element.files].map((file) => file.name).join(", ") : element.value;
   }
   const role = roleAttribute(element);
-  if (role === "slider" || role === "spinbutton") return element.getAttribute("aria-valuetext") || element.getAttribute("aria-valuenow");
-  if (element.isContentEditable || role === "combobox" || role === "textbox" || role === "searchbox") return element.textContent;
+  if (role === "slider" || role === "spinbutton") return attr(element, "aria-valuetext") || attr(element, "aria-valuenow");
+  if (isEditable(element) || role === "combobox" || role === "textbox" || role === "searchbox") return textOf(element);
   return null;
 }
 
@@ -84,7 +86,7 @@ function stateOf(element, active) {
   if (isSecret(element)) state.filled = !!element.value;
   const value = valueOf(element);
   if (value !== null) state.value = cut(clean(value), VALUE_LIMIT);
-  if (element.localName === "select") {
+  if (tagOf(element) === "select") {
     const labels = usableOptions(element).map(optionLabel);
     state.options = labels.slice(0, OPTION_LIMIT);
     if (labels.length > OPTION_LIMIT) state.more_options = labels.length - OPTION_LIMIT;

@@ -17,8 +17,8 @@ async ({ quiet, cap }) => {
   await frame();
   while (performance.now() - last < quiet && performance.now() - began < cap) await frame();
   observer.disconnect();
-  const text = document.body ? document.body.innerText : "";
-  let sum = document.querySelectorAll("*").length;
+  const text = bodyOf(document) ? innerTextOf(bodyOf(document)) : "";
+  let sum = all(document, "*").length;
   for (let index = 0; index < text.length; index += 1) sum = (sum * 31 + text.charCodeAt(index)) | 0;
   return { url: location.href, document: String(performance.timeOrigin), content: sum };
 }

@@ -1,6 +1,6 @@
 // The element that has the focus, through open shadow roots.
 () => {
-  let element = document.activeElement;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  let element = activeIn(document);
+  for (let root = element && openRootOf(element); root?.activeElement; root = openRootOf(element)) element = root.activeElement;
   return element;
 };

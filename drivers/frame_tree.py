@@ -18,7 +18,8 @@ class FrameRecord:
     """A frame and what was installed in its current document.
 
     `session` is None between a frame's move to another process and the opening of a session there.
-    `functions` maps a script's name to the remote object of its function.
+    `functions` maps a script's name to the remote object of its function, `root` is that of the document itself;
+    `heard` are the nodes that the page script was told to listen for clicks, `crowded` that there are very many.
     """
 
     id: str
@@ -28,10 +29,14 @@ class FrameRecord:
     session: CDPSession | None = None
     functions: dict[str, str] = field(default_factory=dict)
     context: int | None = None
+    root: str | None = None
+    heard: frozenset[int] = frozenset()
+    crowded: bool = False
 
     def forget(self) -> None:
         """Drops what belonged to a document that is gone."""
-        self.context = None
+        self.context = self.root = None
+        self.heard, self.crowded = frozenset(), False
         self.functions.clear()
 
     def moved(self, session: CDPSession | None) -> None:

@@ -1,7 +1,7 @@
 // Puts many lines in at the caret of the focused textarea in one step; false where there is none.
 (text) => {
-  let element = document.activeElement;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  let element = activeIn(document);
+  for (let root = element && openRootOf(element); root?.activeElement; root = openRootOf(element)) element = root.activeElement;
   if (!(element instanceof HTMLTextAreaElement) || element.readOnly || element.disabled) return false;
   const kind = { bubbles: true, composed: true, inputType: "insertText", data: text };
   if (!element.dispatchEvent(new InputEvent("beforeinput", { ...kind, cancelable: true }))) return true;

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from functools import cache
-from importlib.resources import files
+from collections.abc import Callable
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Request
 
-from agentloop.browser.abilities import PageScript
+from agentloop.browser.scripts import small_script
 from agentloop.browser.settle import Quiet, RequestHabits, Settle, SettleLimits
 from agentloop.drivers.page_session import PageSession
 from agentloop.errors import DriverError, DriverTimeout
@@ -24,8 +23,9 @@ _EXTRA_S = 1.0
 class PageActivity:
     """One page's requests and documents, from its birth; feeds the `Settle` that is open, if one is."""
 
-    def __init__(self, session: PageSession) -> None:
+    def __init__(self, session: PageSession, *, now: Callable[[], float] = time.monotonic) -> None:
         self._session = session
+        self._now = now
         self._habits = RequestHabits()
         self._settle: Settle | None = None
         self._document: Request | None = None
@@ -52,7 +52,7 @@ class PageActivity:
             await self._session.stop_scripts()
         except DriverError:
             pass  # the act itself will meet what is wrong with the page
-        self._settle = Settle(lambda: self._look("wait", limits), habits=self._habits, limits=limits)
+        self._settle = Settle(lambda: self._look("wait", limits), habits=self._habits, limits=limits, now=self._now)
         return self._settle
 
     def end(self) -> None:
@@ -61,11 +61,12 @@ class PageActivity:
 
     async def _look(self, op: str, limits: SettleLimits) -> Quiet:
         """Looks into all frames at once; frames that go meanwhile, or do not answer, have no say."""
-        argument = {"op": op, "quiet": limits.quiet_s * 1000, "cap": limits.dom_s * 1000}
+        script, argument = small_script("quiet"), {"op": op, "quiet": limits.quiet_s * 1000, "cap": limits.dom_s * 1000}
         frames = (await self._session.frames())[:_FRAMES_LOOKED_AT]
         async with self._session.bounded("looking for changes", limits.dom_s + _EXTRA_S):
             found = await asyncio.gather(
-                *(self._session.run_script(frame.id, _script(), argument) for frame in frames), return_exceptions=True
+                *(self._session.run_script(frame.id, script, argument) for frame in frames),
+                return_exceptions=True,
             )
         for error in found:
             if isinstance(error, BaseException) and not isinstance(error, DriverError | PlaywrightError):
@@ -85,7 +86,7 @@ class PageActivity:
         if settle is None or not settle.request_started(
             request, key=key, kind=request.resource_type, navigation=navigation
         ):
-            self._habits.note(key, time.monotonic())
+            self._habits.note(key, self._now())
 
     def _opens_document(self, request: Request) -> bool:
         if not request.is_navigation_request():
@@ -116,8 +117,3 @@ class PageActivity:
     def _loaded(self, _page: Page) -> None:
         if self._settle is not None:
             self._settle.document_loaded()
-
-
-@cache
-def _script() -> PageScript:
-    return PageScript("quiet", files("agentloop.browser").joinpath("quiet.js").read_text(encoding="utf-8"))

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from typing import TypeVar
 
 from playwright.async_api import CDPSession, Page
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame as PlaywrightFrame
 
 from agentloop.browser.abilities import Frame, PageScript
+from agentloop.clock import Clock
 from agentloop.drivers.faults import DOCUMENT_GONE, first_line, is_closed
 from agentloop.drivers.file_chooser_handler import FileChooserHandler
 from agentloop.drivers.frame_tree import FrameRecord, FrameTree
+from agentloop.drivers.hidden_parts import teach_closed_roots, teach_listeners
+from agentloop.drivers.installed import Installed, value_of
 from agentloop.errors import DriverError, DriverTimeout, TargetError
 from agentloop.records import Json
 
 __all__ = ["PageCrashed", "PageGone", "PageSession"]
 
+T = TypeVar("T")
+
 _WORLD = "agentloop"
+_GROUP = "agentloop-frames"
 _ANSWERS_S = 0.5
 _STOP_S = 1.0
 
@@ -43,8 +46,9 @@ class PageSession:
     script never ends, and `Runtime.terminateExecution` is the only cure for such a page.
     """
 
-    def __init__(self, page: Page, number: int) -> None:
+    def __init__(self, page: Page, number: int, *, clock: Clock | None = None) -> None:
         self.page = page
+        self._clock = clock or Clock()
         self.number = number
         self.tab = f"t{number}"
         self.tree = FrameTree()
@@ -77,14 +81,14 @@ class PageSession:
 
     @asynccontextmanager
     async def bounded(self, what: str, seconds: float) -> AsyncIterator[None]:
-        """Ends what runs in its block after `seconds`, or at once when the renderer crashes.
+        """Ends what runs in its block after `seconds` of the clock, or at once when the renderer crashes.
 
         Raises `DriverTimeout`, `PageCrashed` or `PageGone`; other errors of Playwright pass.
         """
         if self.crashed:
             raise PageCrashed(what)
         try:
-            async with asyncio.timeout(seconds) as scope:
+            async with self._clock.timeout(seconds) as scope:
                 self._scopes.add(scope)
                 yield
         except TimeoutError:
@@ -172,20 +176,19 @@ class PageSession:
 
     async def run_script(self, frame: str, script: PageScript, argument: Json) -> Json:
         """The JSON value of `script(argument)` in the frame's isolated world."""
-        result = await self._call(frame, script, argument, _source("call.js"), by_value=True)
-        text = result.get("value")
-        return None if text is None else json.loads(text)
+        return await self._with_script(frame, script, lambda installed: installed.ask(argument))
 
     async def child_frame(self, frame: str, script: PageScript, argument: Json) -> str | None:
         """The id of the frame inside the element that `script(argument)` returns."""
-        result = await self._call(frame, script, argument, _source("call_for_object.js"), by_value=False)
-        if "objectId" not in result:
-            return None
-        session = (await self._record(frame)).session or self.cdp
-        node = (await session.send("DOM.describeNode", {"objectId": result["objectId"]}))["node"]
-        await session.send("Runtime.releaseObject", {"objectId": result["objectId"]})
-        child: str | None = node.get("frameId")
-        return child
+        return await self._with_script(frame, script, lambda installed: _frame_inside(installed, argument))
+
+    async def listeners(self, frame: str, script: PageScript) -> int:
+        """Tells the script of the elements that listen for clicks; gives the number of new ones."""
+        return await self._with_script(frame, script, teach_listeners)
+
+    async def closed_roots(self, frame: str, script: PageScript) -> int:
+        """Tells the script of the closed shadow roots it suspects; gives their number."""
+        return await self._with_script(frame, script, teach_closed_roots)
 
     async def _record(self, frame: str) -> FrameRecord:
         record = self.tree.get(frame)
@@ -196,27 +199,14 @@ class PageSession:
             raise TargetError("the frame is gone: its page has changed", reason="stale")
         return record
 
-    async def _call(
-        self, frame: str, script: PageScript, argument: Json, declaration: str, *, by_value: bool
-    ) -> dict[str, Any]:
-        """One call of an installed script. It is made again, once, when its document was replaced under it."""
-        text = json.dumps(argument)
+    async def _with_script(self, frame: str, script: PageScript, use: Callable[[Installed], Awaitable[T]]) -> T:
+        """What `use` makes of the installed script. Tried again, once, when its document was replaced meanwhile."""
         for last in (False, True):
             record = await self._record(frame)
             session = record.session or self.cdp
             try:
                 function = record.functions.get(script.name) or await self._install(record, session, script)
-                answer = await session.send(
-                    "Runtime.callFunctionOn",
-                    {
-                        "objectId": function,
-                        "functionDeclaration": declaration,
-                        "arguments": [{"value": text}],
-                        "awaitPromise": True,
-                        "returnByValue": by_value,
-                    },
-                )
-                return _value(answer, script.name)
+                return await use(Installed(record=record, cdp=session, function=function, name=script.name))
             except PlaywrightError as error:
                 if not any(words in str(error) for words in DOCUMENT_GONE):
                     raise self._stale_or(error, frame) from None
@@ -236,7 +226,7 @@ class PageSession:
             record.context = world["executionContextId"]
         expression = "(" + script.source.strip().rstrip(";") + "\n)"
         answer = await session.send("Runtime.evaluate", {"expression": expression, "contextId": record.context})
-        function: str = _value(answer, script.name)["objectId"]
+        function: str = value_of(answer, script.name)["objectId"]
         record.functions[script.name] = function
         return function
 
@@ -248,14 +238,11 @@ class PageSession:
             scope.reschedule(0)
 
 
-def _value(answer: dict[str, Any], name: str) -> dict[str, Any]:
-    if details := answer.get("exceptionDetails"):
-        thrown = details.get("exception", {})
-        raise DriverError(f"{name}: {thrown.get('description') or thrown.get('value') or details.get('text')}")
-    result: dict[str, Any] = answer["result"]
-    return result
-
-
-@cache
-def _source(name: str) -> str:
-    return files("agentloop.drivers").joinpath(name).read_text(encoding="utf-8").partition("\n")[2]
+async def _frame_inside(installed: Installed, argument: Json) -> str | None:
+    element = await installed.ask_for_object(argument, group=_GROUP)
+    if element is None:
+        return None
+    node = (await installed.cdp.send("DOM.describeNode", {"objectId": element}))["node"]
+    await installed.cdp.send("Runtime.releaseObject", {"objectId": element})
+    child: str | None = node.get("frameId")
+    return child

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
-from importlib.resources import files
 
 from playwright.async_api import Locator
 
 from agentloop.browser.abilities import PageScript
+from agentloop.browser.scripts import small_script
 from agentloop.drivers.page_session import PageSession
 
 __all__ = ["insert_text", "send_keys"]
@@ -73,6 +72,5 @@ async def _is(element: Locator, selector: str) -> bool:
     return await element.and_(element.page.locator(f"css={selector}")).count() > 0
 
 
-@cache
 def _script(name: str) -> PageScript:
-    return PageScript(f"driver-{name}", files("agentloop.drivers").joinpath(f"{name}.js").read_text(encoding="utf-8"))
+    return small_script(name, package="agentloop.drivers")
