@@ -54,7 +54,9 @@ class FolderArtifacts:
             with tempfile.TemporaryFile(dir=self._path) as file:
                 file.write(bytes(_TRIAL_BYTES))
         except OSError as error:
-            raise InvalidInput(f"files cannot be kept in {self._path}: {error.strerror}; choose another folder") from None
+            raise InvalidInput(
+                f"files cannot be kept in {self._path}: {error.strerror}; choose another folder"
+            ) from None
         finally:
             for folder in missing:
                 with suppress(OSError):  # it was not made, or somebody has put something there meanwhile

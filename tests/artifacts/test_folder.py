@@ -43,7 +43,7 @@ async def test_a_folder_that_cannot_be_is_told_by_the_check(tmp_path: Path) -> N
     for place in ("file", "file/below"):
         with pytest.raises(InvalidInput, match=f"cannot be kept in {tmp_path / place}: .*choose another folder"):
             await FolderArtifacts(tmp_path / place).check()
-    with pytest.raises(InvalidInput, match="No space left|Permission denied|Operation not permitted|No such file"):
+    with pytest.raises(InvalidInput, match="cannot be kept in /proc"):
         await FolderArtifacts("/proc/self/fd").check()
     assert held(tmp_path) == {"file": b"taken"}
 
