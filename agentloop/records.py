@@ -215,7 +215,8 @@ class TurnOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """How a run ended. `steps` counts this run's rows; `checks` is filled by `verify`.
+    """How a run ended. `turns` counts its calls of the model, as `RunLimits.iterations` does, `steps` the rows that
+    it has kept; `checks` is filled by `verify`.
 
     `egress` says how pages were held (`boundary`), how many hosts were `contacted` and `refused`, how many `bytes`
     passed, and where the egress manifest is (`manifest`, None without one).
@@ -226,6 +227,7 @@ class RunResult:
     status: Status
     reason: str = ""
     final_text: str = ""
+    turns: int = 0
     steps: int = 0
     tokens: Usage = Usage()
     cost: float = 0.0

@@ -39,7 +39,7 @@ Commands:
 
 agentloop COMMAND --help lists a command's options.
 
-Exit codes: 0 completed, 1 error, 2 out of steps, 3 usage or set-up, 4 a check
+Exit codes: 0 completed, 1 error, 2 out of turns, 3 usage or set-up, 4 a check
 failed, 5 out of budget or time, 6 refused, 7 browser lost, 8 model error,
 9 diverged, 130 interrupted."""
 

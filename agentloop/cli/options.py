@@ -84,7 +84,7 @@ MODEL = (
     _choice("--llm-base-url", "URL", "Where the model is served.  [OPENAI_BASE_URL]"),
     _choice("--llm", "scripted:FILE", "Replies from a file of JSON lines instead of a model."),
     _choice("--persona", "FILE", "Words on who the model is, kept with a new session."),
-    _choice("--max-steps", "N", "Calls of the model at most.  [20]"),
+    _choice("--max-steps", "N", "Turns at most: calls of the model.  [20]"),
     _choice("--timeout", "SECONDS|5m", "How long a run may take.  [5m]"),
     _choice("--max-prompt-tokens", "N", "Prompt tokens of a run at most."),
     _choice("--max-completion-tokens", "N", "Completion tokens of a run at most."),

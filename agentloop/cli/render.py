@@ -167,10 +167,10 @@ class QuietView:
 
 
 def summary_line(result: RunResult) -> str:
-    """`completed · 7 steps · 12,345+678 tokens · 14.2 s`, with the cost where prices were given."""
+    """`completed · 3 turns · 12,345+678 tokens · 14.2 s`, with the cost where prices were given."""
     parts = [
         visible(describe(result.status, result.reason)),
-        f"{result.steps} steps",
+        f"{result.turns} {'turn' if result.turns == 1 else 'turns'}",
         f"{result.tokens.prompt:,}+{result.tokens.completion:,} tokens",
         f"{result.duration_ms / 1000:.1f} s",
     ]

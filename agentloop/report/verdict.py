@@ -38,7 +38,7 @@ _STATUS_WORDS: Mapping[Status, str] = MappingProxyType(
     {
         Status.COMPLETED: "completed",
         Status.ERROR: "failed",
-        Status.MAX_ITERATIONS: "out of steps",
+        Status.MAX_ITERATIONS: "out of turns",
         Status.CHECK_FAILED: "a check failed",
         Status.BUDGET: "out of budget",
         Status.TIMEOUT: "out of time",

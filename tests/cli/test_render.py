@@ -19,6 +19,7 @@ RESULT = RunResult(
     session_id="s",
     status=Status.COMPLETED,
     final_text="12 euros",
+    turns=3,
     steps=7,
     tokens=Usage(prompt=12_345, completion=678),
     duration_ms=14_230,
@@ -144,7 +145,7 @@ def test_the_human_view_ends_with_answer_summary_and_pictures() -> None:
     assert answers == ["12 euros"]
     assert [line for line, _ in screen.lines] == [
         "  1  script of 1 line  (10+5 tokens)",
-        "completed · 7 steps · 12,345+678 tokens · 14.2 s",
+        "completed · 3 turns · 12,345+678 tokens · 14.2 s",
         "pictures: /tmp/pictures",
     ]
     assert screen.progressed[-1] == "turn 1 · 15 tokens"
@@ -161,5 +162,5 @@ def test_the_quiet_view_has_only_the_answer() -> None:
 
 
 def test_the_summary_names_reason_and_cost() -> None:
-    result = RunResult(run_id="r", session_id="s", status=Status.BUDGET, reason="cost", cost=0.5)
-    assert summary_line(result) == "out of budget: cost · 0 steps · 0+0 tokens · 0.0 s · cost 0.5000"
+    result = RunResult(run_id="r", session_id="s", status=Status.BUDGET, reason="cost", turns=1, cost=0.5)
+    assert summary_line(result) == "out of budget: cost · 1 turn · 0+0 tokens · 0.0 s · cost 0.5000"

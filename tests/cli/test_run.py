@@ -38,7 +38,7 @@ def test_the_answer_is_alone_on_standard_output(agentloop: Run, replies: Replies
     lines = done.stderr.splitlines()
     assert [line[:3].strip() for line in lines[:2]] == ["1", "2"]
     assert all(re.search(r"\(\d[\d,]*\+\d+ tokens\)$", line) for line in lines[:2])
-    assert re.fullmatch(r"completed · \d+ steps · [\d,]+\+\d+ tokens · \d+\.\d s", lines[2])
+    assert re.fullmatch(r"completed · 2 turns · [\d,]+\+\d+ tokens · \d+\.\d s", lines[2])
 
 
 @pytest.mark.parametrize("words", [("{llm}", "--quiet", "add", "2"), ("add", "--quiet", "2", "{llm}")])

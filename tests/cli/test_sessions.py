@@ -269,7 +269,7 @@ def test_a_finished_run_is_told_again_with_its_code_and_no_model(database: Path,
     call("run", "add", "--session", "good", "--llm", replies(ADD, "DONE\nfive\nor six"))
     call("run", "add", "--session", "bad", "--max-steps", "1", "--llm", replies(ADD))
     code, out, err = call("sessions", "resume", "goo")
-    assert (code, out) == (0, "five\nor six\n") and err.startswith("completed · 4 steps · ")
+    assert (code, out) == (0, "five\nor six\n") and err.startswith("completed · 2 turns · ")
     code, out, err = call("sessions", "resume", "bad", "--json")
     assert (code, err) == (2, "")
     result = json.loads(out)
