@@ -83,7 +83,7 @@ def sent(llm: Scripted, call: int = -1) -> str:
 async def test_a_run_keeps_its_steps_and_events_in_order() -> None:
     store = MemoryStore()
     result, events, _ = await play([returns("{n: 1}"), ANSWER], store=store)
-    assert (result.status, result.final_text, result.turns, result.steps) == (Status.COMPLETED, "done", 3, 6)
+    assert (result.status, result.final_text, result.turns, result.steps) == (Status.COMPLETED, "done", 2, 6)
     assert types(events) == [
         "run_started",
         "user",

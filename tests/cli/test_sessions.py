@@ -156,7 +156,7 @@ async def one_of_everything(store: SQLiteStore) -> None:
     args = {"reason": "\x1b[2J", "n": 1}
     await store.append_step(Step(session_id="review", run_id="r", type="error", content="a\nb\x07", tool_args=args))
     await store.set_session_status("review", Status.MAX_ITERATIONS)
-    await store.add_grant("review", Grant(kind="host", subject="a.example\u202e"))
+    await store.add_grant("review", Grant(kind="host\u202e", subject="a.example"))
     await store.create_session(Session(session_id="empty"))
 
 
@@ -200,7 +200,7 @@ def test_show_has_every_step_and_what_was_approved(database: Path, call: Call) -
     assert [block.split("\n")[0].split()[:2] for block in blocks] == [["0", "user"], ["1", "error"], ["approved"]]
     assert blocks[0].split("\n", 1)[1] == visible_opening() + "\n"
     assert blocks[1].split("\n", 1)[1] == 'a\nb\\x07\n{"reason": "\\u001b[2J", "n": 1}\n'
-    assert "host a.example\\u202e" in blocks[2] and "agentloop sessions revoke review" in blocks[2]
+    assert "host\\u202e a.example" in blocks[2] and "agentloop sessions revoke review" in blocks[2]
 
 
 def visible_opening() -> str:
@@ -213,12 +213,12 @@ def test_show_as_json_has_arguments_and_grants(database: Path, call: Call) -> No
     assert (user["type"], user["step_index"], user["content"]) == ("user", 0, OPENING)
     assert "tool_args" not in user and user["created_at"]
     assert error["tool_args"] == {"reason": "\x1b[2J", "n": 1}
-    assert (grant["type"], grant["kind"], grant["subject"]) == ("grant", "host", "a.example\u202e")
+    assert (grant["type"], grant["kind"], grant["subject"]) == ("grant", "host\u202e", "a.example")
 
 
 def test_grants_are_listed_across_sessions(database: Path, call: Call) -> None:
     seed(database, one_of_everything)
-    assert re.fullmatch(r"review  host a\.example\\u202e  \(\d{4}-.*\)\n", call("sessions", "grants")[1])
+    assert re.fullmatch(r"review  host\\u202e a\.example  \(\d{4}-.*\)\n", call("sessions", "grants")[1])
     (grant,) = map(json.loads, call("sessions", "grants", "--json")[1].splitlines())
     assert (grant["session_id"], grant["kind"]) == ("review", "host")
 
