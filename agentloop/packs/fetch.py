@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -31,6 +32,8 @@ _OPTIONS: Final = ("method", "headers", "body", "json", "form", "auth")
 _ERROR_CHARS: Final = 200
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
+_FIELD: Final = r"[\w.*~%+-]+=[\w.*~%+-]*"
+_FORM_TEXT: Final = re.compile(rf"{_FIELD}(?:&{_FIELD})*", re.ASCII)
 
 
 def fetch_capability(
@@ -130,7 +133,7 @@ class Sender:
     async def send(self, url: Json = None, options: Json = None) -> Json:
         """One request: `{status, ok, url, headers, body, truncated?}`."""
         secrets = self._permission.secrets
-        sealed = seal(secrets, url, options)
+        sealed = seal(secrets, url, _typed(options))
         request = _read(url, sealed.options)
         try:
             reply = await self._client.request(
@@ -183,6 +186,22 @@ class _Request:
     body: bytes
 
 
+def _typed(options: Json) -> Json:
+    """The options, the headers as an object; a body that reads as the fields of a form is sent as one.
+
+    That is how `URLSearchParams` comes out of a script.
+    """
+    if not isinstance(options, dict):
+        return options
+    headers = options.get("headers")
+    if isinstance(headers, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in headers):
+        headers = {str(name): value for name, value in headers}
+    body = options.get("body")
+    if isinstance(body, str) and _FORM_TEXT.fullmatch(body) and isinstance(headers, dict | None):
+        headers = {"content-type": _FORM, **{name.lower(): value for name, value in (headers or {}).items()}}
+    return {**options, "headers": headers}
+
+
 def _read(url: Json, options: Json) -> _Request:
     given = Options(options, _OPTIONS)
     body, kind = _body(given)
@@ -223,7 +242,9 @@ def _body(given: Options) -> tuple[bytes, str]:
             raise InvalidInput('form is an object such as {q: "shoes"}')
         pairs = {name: [_as_text(one) for one in _listed(item)] for name, item in value.items() if item is not None}
         return urlencode(pairs, doseq=True).encode(), _FORM
-    if kinds[0] == "body" and isinstance(value, str):
+    if kinds[0] == "body":
+        if not isinstance(value, str):
+            raise InvalidInput("body is a text: {json: …} sends a value as JSON, {form: …} the fields of a form")
         return value.encode(), "text/plain; charset=utf-8"
     return json.dumps(value, ensure_ascii=False).encode(), _JSON
 

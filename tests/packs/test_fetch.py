@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import json
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 import pytest
 from aiohttp import web
@@ -126,7 +126,11 @@ async def test_headers_reach_the_server_as_text() -> None:
     ("options", "body", "kind"),
     [
         ({"method": "post", "body": "as it is"}, b"as it is", "text/plain; charset=utf-8"),
-        ({"method": "POST", "body": {"a": 1}}, b'{"a": 1}', "application/json"),
+        ({"method": "POST", "body": "q=a+b&n=%C3%A9"}, b"q=a+b&n=%C3%A9", "application/x-www-form-urlencoded"),
+        ({"method": "POST", "body": "q=a", "headers": {"Content-Type": "text/x"}}, b"q=a", "text/x"),
+        ({"method": "POST", "body": "q=a", "headers": [["Content-Type", "text/x"]]}, b"q=a", "text/x"),
+        ({"method": "POST", "body": "q = a"}, b"q = a", "text/plain; charset=utf-8"),
+        ({"method": "POST", "body": ""}, b"", "text/plain; charset=utf-8"),
         ({"method": "PUT", "json": ["é"]}, '["é"]'.encode(), "application/json"),
         (
             {"method": "PATCH", "json": {}, "headers": {"Content-Type": "application/x+json"}},
@@ -167,6 +171,10 @@ async def test_auth_becomes_its_header(auth: dict[str, str], header: str) -> Non
         ("fetch(U, {method: 'TRACE'})", "cannot be sent"),
         ("fetch(U, {body: 'a', json: 1})", "one of body, json and form"),
         ("fetch(U, {form: 'a=b'})", "form is an object"),
+        ("fetch(U, {body: {a: 1}})", "{json: …} sends a value as JSON"),
+        ("fetch(U, {body: [['a', 'b']]})", "{json: …} sends a value as JSON"),
+        ("fetch(U, {body: new Map()})", "{json: …} sends a value as JSON"),
+        ("fetch(U, {headers: ['a']})", "headers is an object"),
         ("fetch(U, {auth: 'token'})", "auth is {bearer"),
         ("fetch(U, {headers: {Host: 'other.test'}})", "leave it out"),
         ("fetch(U, {headers: {'X-A': 'b\\r\\nHost: other.test'}})", "one line"),
@@ -182,6 +190,14 @@ async def test_what_cannot_be_sent_is_explained_and_sends_nothing(call: str, say
         assert says in await refusal(f"const U = args.url; {call}", fetch_pack(client), url=site.url)
 
     assert not site.requests
+
+
+async def test_search_params_are_sent_as_a_form() -> None:
+    async with served() as site:
+        await got("fetch(U, {method: 'POST', body: new URLSearchParams({q: 'a b', '/': 'ä&='})})", site)
+
+    assert parse_qs(site.bodies[0].decode()) == {"q": ["a b"], "/": ["ä&="]}
+    assert site.requests[0].headers["content-type"] == "application/x-www-form-urlencoded"
 
 
 async def test_many_are_fetched_side_by_side_in_order() -> None:
