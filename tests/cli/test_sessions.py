@@ -220,7 +220,7 @@ def test_grants_are_listed_across_sessions(database: Path, call: Call) -> None:
     seed(database, one_of_everything)
     assert re.fullmatch(r"review  host\\u202e a\.example  \(\d{4}-.*\)\n", call("sessions", "grants")[1])
     (grant,) = map(json.loads, call("sessions", "grants", "--json")[1].splitlines())
-    assert (grant["session_id"], grant["kind"]) == ("review", "host")
+    assert (grant["session_id"], grant["kind"]) == ("review", "host\u202e")
 
 
 def test_an_unknown_id_is_told(database: Path, call: Call) -> None:
