@@ -238,12 +238,10 @@ class Loop:
     ) -> None:
         if capabilities and sandbox_builder is not None:
             raise TypeError("give Loop either capabilities or a sandbox_builder, not both")
-        if settings is not None and (limits or history_window or compactor or context_budget):
-            raise TypeError("settings carries limits, windows and compactor of its own: leave them out")
         self.store = store
         self.builder: SandboxBuilder = sandbox_builder or CapabilityBuilder(capabilities)
         self.model = model
-        self.settings = settings or LoopSettings.of(limits, history_window, compactor, context_budget)
+        self.settings = LoopSettings.of(limits, history_window, compactor, context_budget, settings=settings)
         self.verify = verify
         bound = Secrets(secrets)
         self._given = Collaborators(

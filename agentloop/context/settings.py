@@ -47,8 +47,14 @@ class LoopSettings:
         history_window: int | None,
         compactor: Compactor | None,
         context_budget: ContextBudget | None,
+        *,
+        settings: Self | None = None,
     ) -> Self:
-        """From a loop's own arguments."""
+        """From a loop's own arguments; `settings` stand in the place of the others. TypeError for both."""
+        if settings is not None:
+            if limits or history_window or compactor or context_budget:
+                raise TypeError("settings carries limits, windows and compactor of its own: leave them out")
+            return settings
         return cls(
             limits=limits or RunLimits(),
             history_window=HISTORY_WINDOW if history_window is None else history_window,
