@@ -22,12 +22,23 @@ if TYPE_CHECKING:
     from agentloop.artifacts.egress import EgressManifest
     from agentloop.browser.base import Driver
 
-__all__ = ["NAMES", "default_capabilities", "loop_settings", "named_capabilities", "untold"]
+__all__ = [
+    "NAMES",
+    "STANDING",
+    "default_capabilities",
+    "loop_settings",
+    "named_capabilities",
+    "said_by_project",
+    "untold",
+]
 
 NAMES = ("browser", "markdown", "http", "fetch", "ai", "workspace", "exec")
 """What `named_capabilities`, and so `--with`, can add."""
 
 _DEFAULT = ("markdown", "http", "fetch", "ai")
+
+STANDING = (*_DEFAULT, "workspace", "exec")
+"""What a run without a browser has unless something is taken away."""
 
 
 def default_capabilities(*, allow: Sequence[str] | None = None, allow_private: bool = False) -> tuple[Capability, ...]:
@@ -69,6 +80,18 @@ def named_capabilities(
         "exec": lambda: _exec(folder, allow_commands=allow_commands, allow_shell=allow_shell),
     }
     return tuple(makers[name]() for name in dict.fromkeys(names))
+
+
+def said_by_project(folder: str | os.PathLike[str], *, context_window: int | None = None) -> tuple[Capability, ...]:
+    """The instructions and skills of the project around `folder`, as they are now; reads files, and allows nothing.
+
+    With a `context_window` instructions that are too long for it are told by their beginnings. Raises `InvalidInput`.
+    """
+    from agentloop.project import project_capabilities
+    from agentloop.project.instructions import INLINE_BYTES
+
+    sized = None if context_window is None else min(Profile.for_window(context_window).inline_bytes, INLINE_BYTES)
+    return project_capabilities(folder, inline_bytes=sized)
 
 
 def untold(capability: Capability) -> Capability:

@@ -132,6 +132,8 @@ class Settings:
     """There is no exec, whatever was added."""
     no_network: bool = _setting(choices.flag, False)
     """There is neither fetch nor http."""
+    no_project: bool = _setting(choices.flag, False)
+    """Neither AGENTS.md nor skills of the workspace are read."""
     approve: Literal["prompt", "auto", "deny"] | None = _setting(choices.one_of("prompt", "auto", "deny"), lasts=False)
     """How permission questions are answered; None: prompt at a terminal, else deny."""
     db: Path | None = _setting(choices.path, lasts=False)

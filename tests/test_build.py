@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from agentloop.build import NAMES, default_capabilities, named_capabilities
+from agentloop.build import NAMES, STANDING, default_capabilities, named_capabilities, said_by_project
 from agentloop.capabilities import BuildContext
+from agentloop.context.prompt import Prompt, system_prompt
 from agentloop.errors import InvalidInput
 from agentloop.events import RunEvent
 from agentloop.guard import Boundary, GuardedClient, Question
@@ -18,20 +20,49 @@ from agentloop.stores.memory import MemoryStore
 from tests.packs.web import Site, served
 
 PROMPT_TOKENS = 1_000
-"""What the default packs may cost. JavaScript declarations have more than four characters a token."""
+"""What the packs of `run` may cost."""
+
+DECLARATIONS_RATE = 4.1
+"""Characters of these declarations per token of the public vocabulary cl100k, measured with its tokenizer: 4.15."""
 
 
 async def built(context: BuildContext) -> list[Pack]:
     return [pack for capability in default_capabilities() for pack in await capability.build(context)]
 
 
-async def test_the_default_packs_are_cheap_to_tell_of() -> None:
+async def test_the_default_packs() -> None:
     async with GuardedClient(Boundary()) as client:
         packs = await built(BuildContext(http=client, llm=Scripted([])))
 
     assert [pack.name for pack in packs] == ["markdown", "http", "fetch", "ai"]
-    assert all(pack.declarations for pack in packs)
-    assert sum(len(pack.declarations) for pack in packs) / 4 <= PROMPT_TOKENS
+
+
+async def test_the_packs_of_run_are_told_of_in_a_thousand_tokens(tmp_path: Path) -> None:
+    async with GuardedClient(Boundary()) as client:
+        context = BuildContext(http=client, llm=Scripted([]))
+        packs = [
+            pack
+            for capability in named_capabilities(STANDING, folder=tmp_path)
+            for pack in await capability.build(context)
+        ]
+    try:
+        assert [pack.name for pack in packs] == ["markdown", "http", "fetch", "ai", "workspace", "exec"]
+        assert all(pack.declarations for pack in packs)
+        told = system_prompt(Prompt(system="{functions}"), packs)
+        assert len(told) / DECLARATIONS_RATE <= PROMPT_TOKENS
+    finally:
+        for pack in packs:
+            if pack.aclose is not None:
+                await pack.aclose()
+
+
+async def test_what_a_project_says_is_sized_by_the_window(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Answer in rhymes.\n\n" * 2000)
+    for window, least, most in ((None, 38_000, 39_000), (128_000, 3_000, 4_300), (4_096, 1_500, 2_500)):
+        [capability] = said_by_project(tmp_path, context_window=window)
+        [pack] = await capability.build(BuildContext())
+        assert least < len(pack.prose) < most
+        assert bool(pack.primitives) is (window is not None)
 
 
 async def test_without_a_model_there_is_no_ai() -> None:

@@ -1,43 +1,98 @@
-"""Which capabilities `--with` adds, and which the switches take away."""
+"""Which capabilities a command's runs have: what stands, what `--with` adds, what the switches take away."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+import os
+from collections.abc import Sequence, Set
 from difflib import get_close_matches
 
-from agentloop.build import NAMES, named_capabilities
+from agentloop.build import NAMES, STANDING, named_capabilities, said_by_project
 from agentloop.capabilities import Capability
+from agentloop.cli.command_context import write_prompt
 from agentloop.cli.options import TaskOptions
 from agentloop.errors import InvalidInput
 from agentloop.settings import Settings
 
-__all__ = ["added_capabilities", "check_names", "withheld"]
+__all__ = [
+    "added_capabilities",
+    "check_names",
+    "standing_capabilities",
+    "standing_names",
+    "warn_beside_browser",
+    "warn_of_packs_beside_pages",
+    "withheld",
+]
+
+_BESIDE_A_PAGE = ("workspace", "exec")
+"""What changes this machine, or reads what is on it."""
 
 
-def check_names(settings: Settings) -> None:
-    """Raises `InvalidInput` when `with` or `enable` names what there is not, telling who chose it and what there is."""
+def check_names(settings: Settings, *, skills_of: str | os.PathLike[str] | None = None) -> None:
+    """Raises `InvalidInput` when `with` or `enable` names what there is not, telling who chose it and what there is.
+
+    `enable` may name the skills for work in the folder `skills_of`, too.
+    """
     for setting in ("with", "enable"):
         chosen = settings.value(setting)
         for name in chosen if isinstance(chosen, tuple) else ():
-            if name not in NAMES:
-                near = get_close_matches(name, NAMES, n=1)
-                hint = f"did you mean {near[0]}? " if near else ""
-                where = settings.origins[setting]
-                raise InvalidInput(f"{where}: no pack is called {name!r}; {hint}there are: {', '.join(NAMES)}")
+            if name in NAMES or (setting == "enable" and name in _skills(settings, skills_of)):
+                continue
+            near = get_close_matches(name, NAMES, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            where = settings.origins[setting]
+            raise InvalidInput(f"{where}: no pack is called {name!r}; {hint}there are: {', '.join(NAMES)}")
+
+
+def _skills(settings: Settings, folder: str | os.PathLike[str] | None) -> Set[str]:
+    from agentloop.project import load_skills
+
+    there = folder is not None and not settings.no_project
+    return {skill.name for skill in load_skills(folder or ".").skills} if there else set()
+
+
+def standing_names(settings: Settings) -> tuple[str, ...]:
+    """The packs of a run without a browser of its own."""
+    out = withheld(settings)
+    return tuple(name for name in dict.fromkeys((*STANDING, *settings.packs)) if name not in out)
+
+
+def standing_capabilities(settings: Settings, folder: str | os.PathLike[str]) -> tuple[Capability, ...]:
+    """What a run without a browser of its own can do in `folder`, and what that says; reads files.
+
+    Raises `InvalidInput`.
+    """
+    said = () if settings.no_project else said_by_project(folder, context_window=settings.context_window)
+    return (*_set_up(settings, folder, standing_names(settings)), *said)
 
 
 def added_capabilities(options: TaskOptions, *, besides: Set[str]) -> tuple[Capability, ...]:
     """What `--with` adds to those named `besides`, set up as the options say. Raises `InvalidInput`."""
-    settings = options.settings
-    out = withheld(settings) | besides
+    out = withheld(options.settings) | besides
+    return _set_up(options.settings, options.cwd, [name for name in options.settings.packs if name not in out])
+
+
+def _set_up(settings: Settings, folder: str | os.PathLike[str], names: Sequence[str]) -> tuple[Capability, ...]:
     return named_capabilities(
-        [name for name in settings.packs if name not in out],
+        names,
         allow=settings.allow,
         allow_private=settings.allow_private,
-        folder=options.cwd,
+        folder=folder,
         allow_commands=settings.allow_exec,
         allow_shell=settings.dangerously_allow_shell,
     )
+
+
+def warn_of_packs_beside_pages(settings: Settings, packs: Sequence[str]) -> None:
+    """Tells of those among `packs` that a page should not be able to talk the model into using."""
+    risky = [name for name in packs if name in _BESIDE_A_PAGE]
+    if risky and not settings.quiet:
+        write_prompt(f"[warning] {' and '.join(risky)}: a page's text may talk the model into using this\n")
+
+
+def warn_beside_browser(settings: Settings) -> None:
+    """The same for a run that got its browser by `--with`."""
+    if "browser" in settings.packs:
+        warn_of_packs_beside_pages(settings, standing_names(settings))
 
 
 def withheld(settings: Settings) -> Set[str]:

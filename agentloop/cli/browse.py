@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "open_run", "with_browser"]
 
-_BESIDE_A_PAGE = ("workspace", "exec")
-"""What changes this machine, or reads what is on it."""
-
 
 @click.command("browse")
 @click.argument("task", nargs=-1)
@@ -57,12 +54,10 @@ def open_run(
     command: CommandContext, session: Session, on_event: OnEvent, *, message: str | None, run_id: str | None = None
 ) -> AbstractAsyncContextManager[RunHandle]:
     """A browser and a run of `message` in the session, or its last run (`run_id`) where it was left."""
-    from agentloop.cli.command_context import write_prompt
+    from agentloop.cli.adding import warn_of_packs_beside_pages
     from agentloop.run.opening import new_id
 
-    risky = [name for name in command.options.settings.packs if name in _BESIDE_A_PAGE]
-    if risky and not command.options.settings.quiet:
-        write_prompt(f"[warning] {' and '.join(risky)}: a page's text may talk the model into using this\n")
+    warn_of_packs_beside_pages(command.options.settings, command.options.settings.packs)
     return _open(command, session, on_event, message, run_id or new_id())
 
 

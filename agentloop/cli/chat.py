@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentloop.cli.calling import fatal
-from agentloop.cli.options import SESSION, TaskOptions, options
+from agentloop.cli.options import PROJECT, SESSION, TaskOptions, options
 from agentloop.cli.render import visible
 from agentloop.errors import AgentLoopError
 from agentloop.report.verdict import EXIT_INTERRUPTED, EXIT_SETUP
@@ -32,16 +32,17 @@ One message a line. Ctrl-C ends the turn at hand, Ctrl-D leaves.
 
 
 @click.command("chat")
-@options(SESSION)
+@options(PROJECT, SESSION)
 def command(**given: Any) -> int:
     """Talk: one message a line, from the terminal or a pipe.
 
     Lines that begin with a slash are commands; /help lists them. The exit code is that of the last message.
     """
-    choices = TaskOptions.read(given)
-    from agentloop.cli.adding import check_names
+    choices = TaskOptions.read(given, has_exec=True)
+    from agentloop.cli.adding import check_names, warn_beside_browser
 
-    check_names(choices.settings)
+    check_names(choices.settings, skills_of=choices.cwd)
+    warn_beside_browser(choices.settings)
     try:
         return asyncio.run(_talk(choices))
     except asyncio.CancelledError:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from agentloop.cli.options import BROWSER, FOLDER, MODEL, NETWORK, PERMISSION, given_settings, options
+from agentloop.cli.options import BROWSER, FOLDER, MODEL, NETWORK, PERMISSION, PROJECT, given_settings, options
 from agentloop.cli.render import visible
 from agentloop.errors import AgentLoopError, InvalidInput
 from agentloop.records import Prices
@@ -40,9 +40,9 @@ class Finding:
 
 @click.command("doctor")
 @click.option("--offline", is_flag=True, help="Do not call the model.")
-@options(MODEL, PERMISSION, NETWORK, FOLDER, BROWSER)
+@options(MODEL, PERMISSION, NETWORK, FOLDER, PROJECT, BROWSER)
 def command(offline: bool, **given: Any) -> int:
-    """Tell what works here and what does not: script engine, browser, model, sessions, settings.
+    """Tell what works here and what does not: script engine, browser, model, workspace, sessions, settings.
 
     Takes the options of the other commands, and tells of each setting who chose it.
     """
@@ -50,12 +50,16 @@ def command(offline: bool, **given: Any) -> int:
     return asyncio.run(_report(given_settings(given), workspace, offline=offline))
 
 
-async def examine(settings: Settings, *, offline: bool) -> AsyncIterator[Finding]:
+async def examine(settings: Settings, *, offline: bool, workspace: Path) -> AsyncIterator[Finding]:
     """The findings, one after the other as they are made."""
+    from agentloop.cli.workspace import workspace_findings
+
     yield _package()
     yield await _engine()
     yield await _browser(settings)
     async for finding in _model(settings, offline=offline):
+        yield finding
+    async for finding in workspace_findings(settings, workspace):
         yield finding
     yield _files()
     yield await _sessions(settings)
@@ -71,7 +75,7 @@ async def _report(flags: Mapping[str, object], workspace: Path, *, offline: bool
     except InvalidInput as error:
         failed = _tell(Finding(verdict="FAIL", topic="settings", text=str(error)))
         settings = Settings()
-    async for finding in examine(settings, offline=offline):
+    async for finding in examine(settings, offline=offline, workspace=workspace):
         failed = _tell(finding) or failed
     return 1 if failed else 0
 

@@ -22,6 +22,7 @@ __all__ = [
     "NETWORK",
     "OUTPUT",
     "PERMISSION",
+    "PROJECT",
     "SESSION",
     "URL",
     "ApproveMode",
@@ -117,6 +118,9 @@ FOLDER = (
 )
 """Where things are."""
 
+PROJECT = (_switch("--no-project", "Read neither AGENTS.md nor the skills of the workspace."),)
+"""What the workspace says."""
+
 CONVERSATION = (
     click.option("--session", metavar="ID", help="Begin or go on with the session of this id."),
     click.option("--continue", "newest", is_flag=True, help="Go on with the session used last."),
@@ -185,14 +189,17 @@ class TaskOptions:
     json_stream: bool = False
 
     @classmethod
-    def read(cls, given: Mapping[str, Any], *, remembered: Mapping[str, object] | None = None) -> TaskOptions:
+    def read(
+        cls, given: Mapping[str, Any], *, remembered: Mapping[str, object] | None = None, has_exec: bool = False
+    ) -> TaskOptions:
         """From what click parsed, and the settings `remembered` of a run that is taken up again.
 
+        `has_exec`: the command's runs have exec without `--with`.
         Raises `click.UsageError` for what does not go together, `InvalidInput` for settings that cannot be read.
         """
         cwd = Path(given.get("cwd") or Path.cwd()).absolute()
         settings = Settings.gather(given_settings(given), remembered=remembered, workspace=cwd)
-        _check(given, settings)
+        _check(given, settings, has_exec=has_exec)
         return cls(
             settings=settings,
             cwd=cwd,
@@ -223,7 +230,7 @@ def read_message(task: Sequence[str]) -> str:
     return message
 
 
-def _check(given: Mapping[str, Any], settings: Settings) -> None:
+def _check(given: Mapping[str, Any], settings: Settings, *, has_exec: bool) -> None:
     session, newest = given.get("session"), given.get("newest", False)
     wrong = (
         (given["json_stream"] and not given["json"], "--json-stream needs --json"),
@@ -243,7 +250,7 @@ def _check(given: Mapping[str, Any], settings: Settings) -> None:
             "--no-exec leaves nothing to allow: leave --allow-exec and --dangerously-allow-shell out",
         ),
         (
-            settings.by_flag("allow-exec") and "exec" not in settings.packs,
+            settings.by_flag("allow-exec") and not has_exec and "exec" not in settings.packs,
             "--allow-exec is for the commands of exec: add --with exec",
         ),
         (

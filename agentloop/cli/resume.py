@@ -17,6 +17,7 @@ from agentloop.cli.options import (
     NETWORK,
     OUTPUT,
     PERMISSION,
+    PROJECT,
     TaskOptions,
     given_settings,
     options,
@@ -35,7 +36,7 @@ __all__ = ["command"]
 
 @click.command("resume")
 @click.argument("id")
-@options(MODEL, PERMISSION, NETWORK, FOLDER, OUTPUT, BROWSER, EXPECT)
+@options(MODEL, PERMISSION, NETWORK, FOLDER, PROJECT, OUTPUT, BROWSER, EXPECT)
 def command(id: str, **given: Any) -> int:
     """Go on with the last run of session ID where it was left.
 
@@ -87,6 +88,7 @@ def _options(run: RunRecord, given: dict[str, Any]) -> TaskOptions:
         {**given, "cwd": cwd, "expect": given["expect"] or begun.expect},
         # It is on disk, whatever else is to be ephemeral.
         remembered={**begun.settings, "ephemeral": False},
+        has_exec=begun.command == "run",
     )
     return replace(options, session=run.session_id)
 

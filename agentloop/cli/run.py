@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentloop.cli.options import SESSION, TaskOptions, options, read_message
+from agentloop.cli.options import PROJECT, SESSION, TaskOptions, options, read_message
 from agentloop.cli.remembered import setup_of
 
 if TYPE_CHECKING:
@@ -22,18 +23,19 @@ __all__ = ["command", "open_run"]
 
 @click.command("run")
 @click.argument("task", nargs=-1)
-@options(SESSION)
+@options(PROJECT, SESSION)
 def command(task: tuple[str, ...], **given: Any) -> int:
     """Do TASK without a browser.
 
     Without words the task is read from standard input. Options may stand before and after it.
     """
-    choices = TaskOptions.read(given)
+    choices = TaskOptions.read(given, has_exec=True)
     message = read_message(task)
-    from agentloop.cli.adding import check_names
+    from agentloop.cli.adding import check_names, warn_beside_browser
     from agentloop.cli.perform import perform
 
-    check_names(choices.settings)
+    check_names(choices.settings, skills_of=choices.cwd)
+    warn_beside_browser(choices.settings)
     return perform(choices, lambda command, session, on_event: open_run(command, session, on_event, message=message))
 
 
@@ -48,21 +50,17 @@ def open_run(
 async def _open(
     command: CommandContext, session: Session, on_event: OnEvent, message: str | None
 ) -> AsyncIterator[RunHandle]:
-    from agentloop.build import default_capabilities, loop_settings
-    from agentloop.cli.adding import added_capabilities, withheld
+    from agentloop.build import loop_settings
+    from agentloop.cli.adding import standing_capabilities
     from agentloop.loop import Loop
     from agentloop.records import RunRequest
 
     settings = command.options.settings
-    standing = default_capabilities(allow=settings.allow, allow_private=settings.allow_private)
-    names = {capability.name for capability in standing}
+    capabilities = await asyncio.to_thread(standing_capabilities, settings, command.options.cwd)
     loop = Loop(
         llm=command.llm,
         store=command.store,
-        capabilities=[
-            *(capability for capability in standing if capability.name not in withheld(settings)),
-            *added_capabilities(command.options, besides=names),
-        ],
+        capabilities=capabilities,
         model=settings.model or session.model or None,
         settings=loop_settings(
             limits=settings.limits,

@@ -134,7 +134,8 @@ class Toolbox:
         """A pack that gives way may have no name that anything else has, however it is used or spelt."""
         for _, name in _names(pack):
             if owner := self._owners.get(name.casefold()):
-                raise InvalidInput(f"{pack.name!r} is left out: {name!r} is taken by {owner}; rename it")
+                which = "its name" if name == pack.name else f"its {name!r}"
+                raise InvalidInput(f"{pack.name!r} is left out: {which} is taken by {owner}; rename it")
 
     def _check_name(self, pack: Pack, name: str) -> None:
         parts = name.split(".")
