@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 SAYS = {
+    "embed": "completed: This project has no skills.",
     "hello": "completed: The cheapest lamp is Birch lamp 138: 50 EUR.",
     "own_driver": "['Oak lamp 38', 'Oak lamp 118', 'Oak lamp 198']",
     "own_pack": "completed: 12 socks, 0 hats",
@@ -17,12 +18,13 @@ SAYS = {
 RUN_ELSEWHERE = {"demo", "own_store"}
 
 
-async def run(file: Path, *, home: Path) -> tuple[int | None, str, str]:
-    """Exit code, output and errors of an example, in an empty folder and without a model's key."""
+async def run(file: Path, *words: str, home: Path) -> tuple[int | None, str, str]:
+    """Exit code, output and errors of an example, in a folder and without a model's key."""
     root = file.parent.parent
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(file),
+        *words,
         cwd=home,
         env=os.environ | {"HOME": str(home), "PYTHONPATH": str(root), "PYTHONWARNINGS": "error"},
         stdout=asyncio.subprocess.PIPE,
@@ -53,3 +55,15 @@ async def test_an_example_does_what_it_shows(name: str, repository: Path, tmp_pa
 @pytest.mark.parametrize("name", sorted(SAYS))
 def test_an_example_fits_on_a_screen(name: str, repository: Path) -> None:
     assert len((repository / "examples" / f"{name}.py").read_text("utf-8").splitlines()) <= 60
+
+
+async def test_the_embedded_engine_knows_the_project(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Tag first.")
+    for name in ("release", "fetch"):
+        (tmp_path / ".agentloop" / "skills" / name).mkdir(parents=True)
+        (tmp_path / ".agentloop" / "skills" / name / "SKILL.md").write_text(f"Do the {name}.")
+    code, output, errors = await run(repository / "examples" / "embed.py", "How", "so?", home=tmp_path)
+    assert (code, output) == (0, "completed: release: Do the release.\n")
+    assert errors.splitlines() == [
+        "warning: 'fetch' is left out: its name is taken by a function of pack 'fetch'; rename it"
+    ]
