@@ -22,12 +22,12 @@ Source: TypeAlias = Mapping[str, Any] | str | bytes | Path
 LONGEST_DOCUMENT: Final = 32 * 1024 * 1024
 """Bytes of a document's text."""
 
-MOST_VALUES: Final = 2_000_000
+MOST_VALUES: Final = 1_000_000
 """Values in one document, where each use of a YAML alias counts anew."""
 
 _DEEPEST: Final = 200
 _VERSION: Final = re.compile(r"3\.([01])(\.\d+)?(-\S+)?")
-_PLAIN_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_PLAIN_FLOAT: Final = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _PLAIN_INT: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 
 
@@ -62,14 +62,14 @@ def _is_modern(contents: Json) -> bool:
 
 def _loaded(source: Source) -> Json:
     if isinstance(source, Mapping):
-        return _Values().plain(source, "#")
+        return _Values().plain(source)
     if isinstance(source, os.PathLike):
         source = _file(Path(source))
     data = source.encode("utf-8", "replace") if isinstance(source, str) else source
     if len(data) > LONGEST_DOCUMENT:
         raise InvalidInput(f"the document has {len(data):,} bytes, at most {LONGEST_DOCUMENT:,} are read")
     try:
-        return _Values().plain(_parsed(_decoded(data)), "#")
+        return _Values().plain(_parsed(_decoded(data)))
     except RecursionError:
         raise InvalidInput("the document nests too deeply") from None
 
@@ -138,19 +138,26 @@ class _Values:
 
     def __init__(self) -> None:
         self._left = MOST_VALUES
+        self._trail: list[str] = []
 
-    def plain(self, value: Any, place: str, depth: int = 0) -> Json:
+    def plain(self, value: Any) -> Json:
         self._left -= 1
         if self._left < 0:
             raise InvalidInput(f"the document has more than {MOST_VALUES:,} values")
-        if depth > _DEEPEST:
-            raise InvalidInput(f"{place[:200]}: the document nests more than {_DEEPEST} deep")
         if value is None or isinstance(value, str | bool | int):
             return value
         if isinstance(value, float) and math.isfinite(value):
             return value
         if isinstance(value, Mapping):
-            return {str(key): self.plain(entry, f"{place}/{key}", depth + 1) for key, entry in value.items()}
+            return {str(key): self._inner(str(key), entry) for key, entry in value.items()}
         if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-            return [self.plain(entry, f"{place}/{number}", depth + 1) for number, entry in enumerate(value)]
-        raise InvalidInput(f"{place}: a document holds JSON values, not {type(value).__name__}")
+            return [self._inner(str(number), entry) for number, entry in enumerate(value)]
+        raise InvalidInput(f"#/{'/'.join(self._trail)}: a document holds JSON values, not {type(value).__name__}")
+
+    def _inner(self, key: str, value: Any) -> Json:
+        if len(self._trail) >= _DEEPEST:
+            raise InvalidInput(f"#/{'/'.join(self._trail[:5])}/…: the document nests more than {_DEEPEST} deep")
+        self._trail.append(key)
+        found = self.plain(value)
+        self._trail.pop()
+        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -10,10 +11,11 @@ from typing import Final
 
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import AgentLoopError, InvalidInput
-from agentloop.guard.network.base import OwnPorts
+from agentloop.guard.network.base import OwnPorts, Resolver
 from agentloop.guard.network.client import GuardedClient, Reply
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.url import parse_url
+from agentloop.guard.secrets import Secrets
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.fetch import Web
 from agentloop.packs.openapi.bodies import is_json
@@ -27,6 +29,7 @@ from agentloop.packs.openapi.request import ApiRequest, api_request
 from agentloop.packs.options import text_argument
 from agentloop.packs.permission import Permission, WebPermission
 from agentloop.packs.resources import text
+from agentloop.packs.secret_sending import seal
 from agentloop.records import Json
 
 __all__ = ["openapi_capability", "openapi_pack"]
@@ -52,6 +55,7 @@ def openapi_capability(
     allow: Sequence[str] | None = None,
     allow_private: bool = False,
     own_ports: OwnPorts | None = None,
+    resolver: Resolver | None = None,
 ) -> Capability:
     """An API's operations as functions of the module `name` (None: from the title), from its OpenAPI document.
 
@@ -64,7 +68,7 @@ def openapi_capability(
     `headers` are sent with every call to the origin of the base URL (and `header_origins`). They are credentials: no
     script, event or other host sees them, and what of them comes back is masked. `public_headers` go everywhere.
 
-    `allow`, `allow_private` and `own_ports` say what may be reached, as for `fetch_capability`; the origin of
+    `allow`, `allow_private`, `own_ports` and `resolver` say what may be reached, as for `fetch_capability`; the origin of
     `base_url` may always be, and without `allow` nothing else. Raises `InvalidInput`, with a JSON pointer for what is
     wrong in the document.
     """
@@ -73,7 +77,7 @@ def openapi_capability(
     )
     face = _face(api, name, description, headers, public_headers, header_origins)
     reach = allow if base_url is None else [*(allow or ()), parse_url(base_url).origin]
-    web = Web(allow=reach, allow_private=allow_private, own_ports=own_ports)
+    web = Web(allow=reach, allow_private=allow_private, own_ports=own_ports, resolver=resolver)
 
     async def build(context: BuildContext) -> Sequence[Pack]:
         return [await _pack(face, web.client(context), Permission(context), web.boundary(context))]
@@ -174,16 +178,30 @@ class _Calls:
         await self._permission.need(self._face.name)
         operation = self._operation(function)
         request = api_request(operation, params, headers=self._face.headers.sent_to(operation.server))
+        secrets = self._permission.secrets
         try:
-            reply = await self._client.request(
-                request.method, request.url, headers=request.headers, body=request.body, admit=self._web.admit
-            )
+            reply = await self._sent(request, secrets)
         except AgentLoopError as error:
-            outcome = f"failed: {str(error)[:_ERROR_CHARS]}"
+            shown = secrets.hide_error(error)
+            outcome = f"failed: {str(shown)[:_ERROR_CHARS]}"
             await self._tell(operation, request, outcome, failed=type(error).__name__)
-            raise
+            raise shown from None
         await self._tell(operation, request, str(reply.status), status=reply.status, bytes=len(reply.body))
-        return self._answer(reply)
+        return await asyncio.to_thread(self._answer, reply, secrets)
+
+    async def _sent(self, request: ApiRequest, secrets: Secrets) -> Reply:
+        """The reply; placeholders of secrets in headers and body are filled in, and go to their origins alone."""
+        body = request.body.decode("utf-8", "surrogateescape")
+        sealed = seal(secrets, request.url, {"headers": dict(request.headers), "body": body})
+        headers, body = _filled(sealed.options)
+        return await self._client.request(
+            request.method,
+            request.url,
+            headers=headers,
+            body=body.encode("utf-8", "surrogateescape"),
+            admit=self._web.admit,
+            only_to=sealed.origins,
+        )
 
     def _operation(self, function: Json) -> Operation:
         known = self._face.api.operations
@@ -200,18 +218,25 @@ class _Calls:
             args={"verb": operation.function, "method": request.method, "url": request.url, **args},
         )
 
-    def _answer(self, reply: Reply) -> Json:
+    def _answer(self, reply: Reply, secrets: Secrets) -> Json:
+        """The reply as scripts get it, without static headers and secrets in it."""
         masked = self._face.headers.redactor
-        body = masked.text(reply.text)
-        data: dict[str, Json] = {
-            "status": reply.status,
-            "ok": 200 <= reply.status < 300,
-            "headers": masked.json(dict(reply.headers)),
-            "body": body,
-        }
+        # Where a text was cut off, the beginning of a secret may be its end.
+        cut = "…" if reply.truncated else ""
+        text = secrets.hide(masked.text(masked.without_beginnings(reply.text + cut))).removesuffix(cut)
+        headers = {name: secrets.hide(masked.text(value)) for name, value in reply.headers.items()}
+        ok = 200 <= reply.status < 300
+        data: dict[str, Json] = {"status": reply.status, "ok": ok, "headers": dict(headers), "body": text}
         if reply.truncated:
             return {**data, "truncated": True}
-        return data | _parsed(body) if is_json(reply.headers.get("content-type", "")) else data
+        return data | _parsed(text) if is_json(reply.headers.get("content-type", "")) else data
+
+
+def _filled(options: Json) -> tuple[dict[str, str], str]:
+    assert isinstance(options, dict)
+    headers, body = options["headers"], options["body"]
+    assert isinstance(headers, dict)
+    return {name: str(value) for name, value in headers.items()}, str(body)
 
 
 def _parsed(body: str) -> dict[str, Json]:

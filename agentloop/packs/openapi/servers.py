@@ -14,6 +14,7 @@ from agentloop.packs.openapi.node import Node
 
 __all__ = ["Servers", "base_of"]
 
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
 
 
@@ -37,7 +38,7 @@ class Servers:
             servers = level.get("servers")
             if servers is not None and (first := next(servers.elements(), None)) is not None:
                 return self._filled(first)
-        return base_of(urljoin(self._url, "/"), "url") if self._url else ""
+        return base_of(_joined(self._url, "/", "url"), "url") if self._url else ""
 
     def check(self) -> None:
         """Raises for a variable that was given and that no server has."""
@@ -69,13 +70,20 @@ class Servers:
         return value
 
     def _absolute(self, url: str, server: Node) -> str:
-        if urlsplit(url).scheme:
+        if _SCHEME.match(url):
             return base_of(url, f"{server.place}/url")
         if not self._url:
             raise InvalidInput(
                 f"{server.place}/url: {url!r} is relative: give base_url, or url, the document's own address"
             )
-        return base_of(urljoin(self._url, url), f"{server.place}/url")
+        return base_of(_joined(self._url, url, f"{server.place}/url"), f"{server.place}/url")
+
+
+def _joined(url: str, relative: str, place: str) -> str:
+    try:
+        return urljoin(url, relative)
+    except ValueError:
+        raise InvalidInput(f"{place}: {relative[:120]!r} is no URL") from None
 
 
 def base_of(url: str, place: str) -> str:
