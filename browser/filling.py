@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 from agentloop.browser.acting import Acting, Done
 from agentloop.browser.base import Mark
+from agentloop.browser.confiding import Confiding
 from agentloop.browser.input import Input
 from agentloop.browser.listing import Aim, ElementState
 from agentloop.browser.marks import Marks
 from agentloop.browser.targets import bearers, describe, nearest_field
 from agentloop.errors import TargetError
+from agentloop.guard.secrets import Secret
 
 __all__ = ["Filling", "Typed"]
 
@@ -27,21 +29,26 @@ _OPTIONS_SHOWN = 25
 
 @dataclass(frozen=True, kw_only=True)
 class Typed(Done):
-    """`old` is what the field held before."""
+    """`old` is what the field held before; `confided`: a secret, which is never looked at."""
 
     old: str = ""
+    confided: bool = False
 
 
 class Filling:
     """The deeds behind `type`, `select` and `check`."""
 
-    def __init__(self, marks: Marks, input: Input, acting: Acting) -> None:
+    def __init__(self, marks: Marks, input: Input, acting: Acting, confiding: Confiding) -> None:
+        self._confiding = confiding
         self._marks = marks
         self._input = input
         self._acting = acting
 
     async def type(self, aim: Aim, text: str, *, submit: bool) -> Typed:
         """Replaces what a field holds. Raises `TargetError(reason="unfit")` for what is no field."""
+        secret = self._confiding.meant(text)
+        if secret is not None:
+            return await self._confide(aim, secret, submit=submit)
         state = await self._marks.state(aim)
         if state.tag == "select":
             await self._marks.select(aim, [text])
@@ -57,8 +64,16 @@ class Filling:
             await self._input.press("Enter")
         return done
 
+    async def _confide(self, aim: Aim, secret: Secret, *, submit: bool) -> Typed:
+        kept = await self._confiding.put(aim, secret)
+        if submit:
+            await self._input.press("Enter")
+        return Typed(changed=True, confided=True, note="" if kept else "the page did not keep the value")
+
     async def held(self, aim: Aim, text: str, done: Typed) -> Typed:
         """`done` with a word on what the field holds now, where that is not `text`."""
+        if done.confided:
+            return done
         state = await self._marks.state(aim)
         if state.tag == "select":
             return done

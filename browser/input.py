@@ -75,14 +75,19 @@ class Input:
             # An input method's way takes seconds for thousands of lines.
             await self._marks.fill(aim, text)
             return
-        await self._marks.select_content(aim)
         if isinstance(self._driver, Keys) and text:
+            await self._marks.select_content(aim)
             await self._driver.insert_text(text)
             return
-        await self.press("Delete")
+        await self.empty(aim)
         if text:
             async with self._marks.tag(aim) as selector:
                 await self._driver.send_keys(selector, text)
+
+    async def empty(self, aim: Aim) -> None:
+        """Deletes what the focused field holds."""
+        await self._marks.select_content(aim)
+        await self.press("Delete")
 
     async def wheel(self, aim: Aim, dx: float, dy: float) -> tuple[float, float] | None:
         """Scrolls what scrolls at the aimed element; gives the pixels moved, None where that is not known."""

@@ -17,6 +17,7 @@ __all__ = [
     "LINE_LIMIT",
     "MASK",
     "TURN_LIMIT",
+    "SecretName",
     "View",
     "appeared",
     "changed_line",
@@ -42,6 +43,13 @@ _VALUE_LIMIT = 40
 
 MASK = "***"
 """What stands for a password, and for any typed text in an event."""
+
+
+@dataclass(frozen=True)
+class SecretName:
+    """Stands for a secret among a call's values, and is written as a script would call for it."""
+
+    name: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +97,8 @@ def _mark_parts(mark: Mark) -> list[str]:
 
 
 def _literal(value: Any, limit: int = _VALUE_LIMIT) -> str:
+    if isinstance(value, SecretName):
+        return f'secret("{value.name}")'
     if isinstance(value, str):
         return quote(value, limit)
     if isinstance(value, list | tuple):

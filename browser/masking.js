@@ -1,0 +1,116 @@
+// What is drawn and where, for a host that knows which of it must not be in a picture: no secret ever enters the page.
+
+const DRAWN_LIMIT = 200000; // nodes; of a page with more no picture is made
+const LINE_LIMIT = 40; // lines of one text told one by one
+const FRAME_TAGS = /^(iframe|frame|object|embed|fencedframe)$/;
+const PIXELS = /-?[\d.]+(?=px)/g;
+const observed = new WeakSet();
+let changes = 0;
+let observer = null;
+
+// How often the page was changed since it was first asked about: what moved between two looks shows in it.
+function changesOf(page) {
+  if (!observer) observer = new MutationObserver((records) => (changes += records.length));
+  if (!observed.has(page)) {
+    observed.add(page);
+    observer.observe(page, { subtree: true, childList: true, attributes: true, characterData: true });
+  }
+  changes += observer.takeRecords().length;
+  return changes;
+}
+
+const lengthsIn = (css) => (css.match(PIXELS) || []).reduce((sum, number) => sum + Math.abs(number), 0);
+
+// How far shadows, outlines and reflections of an element and all above it reach beyond their boxes.
+function reachOf(element, reaches) {
+  const path = [];
+  for (let up = element; up && !reaches.has(up); up = parentOf(up)) path.push(up);
+  for (const node of path.reverse()) {
+    const style = styleOf(node);
+    const own = lengthsIn(`${style.textShadow} ${style.filter} ${style.webkitTextStrokeWidth}`);
+    const mirror = style.webkitBoxReflect && style.webkitBoxReflect !== "none" ? lengthsIn(style.webkitBoxReflect) + 2 * Math.max(...sizeOf(node)) : 0;
+    reaches.set(node, (reaches.get(parentOf(node)) || 0) + own + mirror);
+  }
+  return reaches.get(element) || 0;
+}
+
+const sizeOf = (element) => [widthOf(boxOf(element)), heightOf(boxOf(element))];
+
+function shownIn(control) {
+  const tag = control.localName;
+  if (tag === "select") return [...control.selectedOptions].map((option) => option.label || option.text).join("\n");
+  if (tag === "input" && control.type === "hidden") return "";
+  if (tag === "input" && control.type === "file") return [...control.files].map((file) => file.name).join("\n");
+  return tag === "input" || tag === "textarea" ? control.value || control.placeholder : "";
+}
+
+function attributeText(element) {
+  const generated = ["::before", "::after", "::marker"].map((part) => getComputedStyle(element, part).content).filter((text) => /["']/.test(text));
+  const alternative = /^(img|area|input)$/.test(element.localName) ? Element.prototype.getAttribute.call(element, "alt") : "";
+  return [shownIn(element), alternative, ...generated].filter(Boolean);
+}
+
+const textInside = (element) => Object.getOwnPropertyDescriptor(Node.prototype, "textContent").get.call(element);
+
+// What is not drawn may be in a moment.
+function heldIn(element) {
+  const controls = [element, ...Element.prototype.querySelectorAll.call(element, "input, textarea, select")];
+  return [textInside(element), ...controls.map(shownIn)].filter(Boolean);
+}
+
+function lines(rects, view, reach) {
+  const boxes = [...rects].filter((r) => r.width > 0 && r.height > 0).map((r) => [r.left, r.top, r.right, r.bottom]);
+  const told = boxes.length > LINE_LIMIT ? [boxes.reduce(union)] : boxes;
+  return told.map((box) => {
+    const margin = reach + 4 + heightOf(box) / 5;
+    const [left, top] = toTop(view, box[0] - margin, box[1] - margin);
+    const [right, bottom] = toTop(view, box[2] + margin, box[3] + margin);
+    return [left, top, right, bottom].map(tenth);
+  });
+}
+
+function readDrawn(page, view, found) {
+  const reaches = new Map();
+  found.changes += changesOf(page);
+  walk(page, ALL, (node) => {
+    if (++found.nodes > DRAWN_LIMIT) throw new Error("too much is drawn to look through");
+    if (node.nodeType === 3) {
+      if (!hasWords(node.data)) return SKIP;
+      const range = page.createRange();
+      range.selectNodeContents(node);
+      const parent = parentOf(node);
+      const boxes = lines(range.getClientRects(), view, parent ? reachOf(parent, reaches) : 0);
+      if (boxes.length) found.pieces.push([node.data, true, boxes]);
+      else found.hidden.push(node.data);
+      return SKIP;
+    }
+    if (/^(script|style|noscript|template)$/.test(node.localName)) return SKIP;
+    if (styleOf(node).display === "none") {
+      found.hidden.push(...heldIn(node));
+      return SKIP;
+    }
+    const texts = attributeText(node);
+    if (texts.length) {
+      const boxes = lines(node.getClientRects(), view, reachOf(node, reaches));
+      for (const text of boxes.length ? texts : []) found.pieces.push([text, false, boxes]);
+    }
+    if (FRAME_TAGS.test(node.localName)) readFrame(node, view, found);
+    return /^(textarea|select)$/.test(node.localName) ? SKIP : ALL;
+  });
+}
+
+function readFrame(element, view, found) {
+  const inner = documentIn(element);
+  const within = inner && innerView(element, view, inner);
+  if (within) readDrawn(inner, within, found);
+  if (inner) return;
+  const boxes = lines(element.getClientRects(), view, 0);
+  if (boxes.length) found.frames.push([keyOf(element), boxes[0]]);
+}
+
+// Texts as they are drawn, in order, each with its boxes; `joined` ones stand side by side. Frames of others by key.
+function drawn() {
+  const found = { pieces: [], hidden: [], frames: [], nodes: 0, changes: 0, scroll: [scrollX, scrollY] };
+  readDrawn(document, topView(null), found);
+  return found;
+}
