@@ -13,16 +13,20 @@ from agentloop.browser.abilities import Files, Pointer
 from agentloop.browser.acting import Acting, Call, Done
 from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import ActObserver, Driver, Mark, Receipt, Target, Vision
+from agentloop.browser.confiding import Confiding
 from agentloop.browser.filling import Filling, Typed
+from agentloop.browser.hiding import hiding
 from agentloop.browser.input import Input, ability
 from agentloop.browser.keys import chord
 from agentloop.browser.listing import Aim, select_marks
 from agentloop.browser.look import Look
 from agentloop.browser.marks import Marks
 from agentloop.browser.page import address, evaluate
+from agentloop.browser.receipts import SecretName
 from agentloop.browser.surroundings import Surroundings
 from agentloop.browser.targets import bearers
 from agentloop.errors import InvalidInput
+from agentloop.guard.secrets import Secrets
 from agentloop.records import Json
 
 __all__ = ["LOOK_CHARS", "AnyTarget", "Browser"]
@@ -60,7 +64,9 @@ class Browser(Surroundings):
         prefix: str = "",
         hints: bool = True,
         folder: str | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
+        driver = driver if secrets is None else hiding(driver, secrets)
         self.driver = driver
         self.vision = vision
         self._artifacts = artifacts
@@ -69,7 +75,8 @@ class Browser(Surroundings):
         self.marks = Marks(driver)
         self._acting = Acting(driver, self.marks, observers, prefix=prefix, hints=hints)
         self._input = Input(driver, self.marks)
-        self._filling = Filling(self.marks, self._input, self._acting)
+        self._confiding = Confiding(driver, self.marks, self._input, secrets or Secrets())
+        self._filling = Filling(self.marks, self._input, self._acting, self._confiding)
 
     def take_receipts(self) -> tuple[str, ...]:
         """What was done since the last call, a line an act, bounded; empties the list."""
@@ -198,10 +205,13 @@ class Browser(Surroundings):
         """Replaces what a text field holds; "" empties it. A newline is text; `submit` presses Enter afterwards.
 
         Dates and times as HTML has them: 2026-01-31, 08:30. What the field holds in the end is compared: a page
-        that altered it is told of in the receipt's `value`.
+        that altered it is told of in the receipt's `value`. A secret's placeholder, whole, is typed as its value,
+        into its own hosts' pages alone: else `RequestRefused`.
         """
         options: dict[str, Json] = {"submit": True} if submit else {}
-        call = Call(verb="type", target=target, values=(text,), options=options, puts=(text,))
+        secret = self._confiding.meant(text)
+        shown = text if secret is None else SecretName(secret.name)
+        call = Call(verb="type", target=target, values=(shown,), options=options, puts=(text,))
 
         async def deed(aim: Aim) -> Done:
             return await self._filling.type(aim, text, submit=submit)
@@ -303,7 +313,7 @@ class Browser(Surroundings):
         image = await take()
         self._asked += 1
         await self._keep(f"ask-{self._asked:03d}.png", image)
-        return await self.vision(image, question)
+        return self._confiding.hidden(await self.vision(image, question))
 
     async def _keep(self, name: str, image: bytes) -> None:
         if self._artifacts is None:

@@ -35,6 +35,8 @@ PARTS = (
     "marks",
     "aim",
     "fields",
+    "confide",
+    "masking",
     "answer",
 )
 
