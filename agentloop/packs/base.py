@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
+
+from agentloop.errors import InvalidInput
 
 __all__ = ["Call", "Observation", "Pack", "Primitive"]
 
 Call: TypeAlias = Callable[..., Awaitable[Any]]
 """Takes the script's arguments as JSON values (missing trailing ones are not passed) and returns a JSON value."""
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_][\w.-]{0,99}", re.ASCII)
+_REQUIRED: Final = re.compile(r"@?[\w.-]+(?:/[\w.-]+)*", re.ASCII)
+_CALLED: Final = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,11 @@ class Primitive:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What a pack shows the model before each call: the page as it is now, say. Never stored."""
+    """What a pack shows the model before each call: the page as it is now, say. Never stored.
+
+    It is fenced unless `untrusted` is False: for text of the host, or strangers' text so written that no line of
+    it can pass for one of the host's (`guard.fence`).
+    """
 
     text: str
     untrusted: bool = True
@@ -75,3 +87,18 @@ class Pack:
     save: Callable[[], Awaitable[bytes | None]] | None = None
     renew: Callable[[], Awaitable[None]] | None = None
     aclose: Callable[[], Awaitable[None]] | None = None
+
+    def __post_init__(self) -> None:
+        """Raises `InvalidInput` for a name that scripts could not use; what is taken shows when packs meet."""
+        if not _NAME.fullmatch(self.name):
+            raise InvalidInput(
+                f"a pack cannot be called {self.name!r}: use ASCII letters, digits, _, - and .; rename it"
+            )
+        for name in (*self.primitives, *self.functions):
+            if not _CALLED.fullmatch(name):
+                raise InvalidInput(
+                    f"pack {self.name!r}: a primitive cannot be called {name!r} in JavaScript; rename it"
+                )
+        for name in self.modules:
+            if not _REQUIRED.fullmatch(name):
+                raise InvalidInput(f"pack {self.name!r}: a module cannot be called {name!r}; rename it")
