@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from agentloop.browser.base import Act, ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.browser import LOOK_CHARS, Browser
+from agentloop.browser.confiding import refuse_elsewhere
 from agentloop.browser.declarations import abilities_of, declared, help_texts, taught, taught_verbs, verbs
 from agentloop.browser.forms import Arguments
 from agentloop.browser.keeping import Kept, keep
@@ -108,6 +109,7 @@ def browser_capability(
                 prefix="" if globals else "browser.",
                 hints=not observe,
                 folder=context.workspace,
+                secrets=context.secrets,
             )
             await _open_first(browser, context, kept)
             pack = browser_pack(browser, context, globals=globals, observe=observe, look_chars=look_chars)
@@ -230,10 +232,14 @@ class _Desk:
 
     def _call(self, name: str) -> Call:
         async def call(*values: Json) -> Json:
+            secrets = self._context.secrets
+            refuse_elsewhere(secrets, name, values)
             prepared = VERBS[name](self._browser, Arguments(name, values))
             if name != "sleep":
                 await self._permit(name, prepared)
-            return as_json(await self._ending_if_lost(self._told(name, prepared, values)))
+            result = as_json(await self._ending_if_lost(self._told(name, prepared, values)))
+            # What was put together of pieces may be a secret again.
+            return secrets.hide(result, numbers=name == "eval")
 
         return call
 
@@ -244,17 +250,21 @@ class _Desk:
         await _open_page(self._browser, self._context.start_url)
 
     async def observe(self) -> Observation:
-        return await self._ending_if_lost(self._watcher.observe())
+        seen = await self._ending_if_lost(self._watcher.observe())
+        return replace(seen, text=self._context.secrets.hide(seen.text))
 
     async def _told(self, name: str, prepared: Prepared, values: Sequence[Json]) -> Any:
         self._watcher.acted()
         try:
             result = await prepared.do()
-        except AgentLoopError as error:
+        except AgentLoopError as raised:
+            error = self._context.secrets.hide_error(raised)
             reason = str(error).partition("\n")[0][:_ERROR_LIMIT]
             await self._context.emit(
                 "act", content=f"{name} failed: {reason}", args={"verb": name, "failed": type(error).__name__}
             )
+            if error is not raised:
+                raise error from None
             raise
         if name in ("ask", "askMarks"):
             await self._context.emit("screenshot", content=str(values[0]), args={"verb": name, "answer": result})
