@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agentloop.browser.abilities import Frames
@@ -15,7 +16,7 @@ from agentloop.guard.network.url import parse_url
 from agentloop.guard.secrets import Secret, Secrets
 from agentloop.records import Json
 
-__all__ = ["Confiding"]
+__all__ = ["Confiding", "refuse_elsewhere"]
 
 
 class Confiding:
@@ -105,3 +106,16 @@ def _refused(secret: Secret, answer: dict[str, Any]) -> RequestRefused:
 
 def _host(origin: str) -> str:
     return origin.partition("://")[2]
+
+
+def refuse_elsewhere(secrets: Secrets, verb: str, values: Sequence[Json]) -> None:
+    """Returns when a call has no placeholder in it but as the text of `type`. Raises `RequestRefused`."""
+    # What else than the whole placeholder is typed, `type` itself refuses.
+    if secrets and verb not in ("type", "typeMark") and (found := secrets.within(list(values))):
+        name = found[0].name
+        raise RequestRefused(
+            f'secret {name} is for type(target, secret("{name}")) and for headers and bodies of requests: '
+            f"{verb} was not done",
+            host="",
+            rule="secret",
+        )
