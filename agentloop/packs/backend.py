@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable
 from typing import Final, TypeVar
 
 from agentloop.errors import InvalidInput, WorldError
-from agentloop.packs.resources import words
+from agentloop.packs.resources import said
 
-__all__ = ["BACKEND_S", "asked", "said", "there"]
+__all__ = ["BACKEND_S", "asked", "there"]
 
 T = TypeVar("T")
-
-_PLACE: Final = re.compile(r"\{([a-z_]+)\}")
 
 BACKEND_S: Final = 30.0
 """Seconds that a backend may take for one call."""
@@ -23,7 +20,7 @@ BACKEND_S: Final = 30.0
 def there(backend: T | None, what: str) -> T:
     """The backend. Raises `InvalidInput` when the host gave none."""
     if backend is None:
-        raise InvalidInput(said("none", what=what))
+        raise InvalidInput(said("backends.md", "none", what=what))
     return backend
 
 
@@ -36,8 +33,3 @@ async def asked(work: Awaitable[T], *, seconds: float, late: str) -> T:
         if not limit.expired():
             raise
         raise WorldError(late) from None
-
-
-def said(phrase: str, **values: object) -> str:
-    """One text of `backends.md` with its values."""
-    return _PLACE.sub(lambda place: str(values[place[1]]), words("backends.md")[phrase])

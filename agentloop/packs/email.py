@@ -12,12 +12,12 @@ from typing import Final, Protocol
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput
 from agentloop.guard.grants import Grant, unambiguous
-from agentloop.packs.backend import BACKEND_S, asked, said, there
+from agentloop.packs.backend import BACKEND_S, asked, there
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.consent import need_leave
 from agentloop.packs.options import Options
 from agentloop.packs.permission import Permission
-from agentloop.packs.resources import help_texts, text
+from agentloop.packs.resources import help_texts, said, text
 from agentloop.records import Json
 
 __all__ = ["Email", "EmailBackend", "email_capability", "email_pack"]
@@ -82,7 +82,7 @@ class _Sender:
             self._permission, "sendEmail", question=_question(email), grant=_grant(email), **_headers(email)
         )
         backend = there(self._backend, "email")
-        late = said("late_email", seconds=f"{self._seconds:g}")
+        late = said("backends.md", "late_email", seconds=f"{self._seconds:g}")
         await asked(backend.send(email), seconds=self._seconds, late=late)
         content = f"sendEmail: {unambiguous(email.to)}: {unambiguous(email.subject)}"
         await self._permission.tell("sandbox_event", content=content, args={"kind": "email", **_headers(email)})
@@ -122,7 +122,12 @@ def _line(name: str, value: str) -> str:
 def _question(email: Email) -> str:
     shown = unambiguous(email.body[:_SHOWN]) + (" …" if len(email.body) > _SHOWN else "")
     return said(
-        "ask_email", to=unambiguous(email.to), subject=unambiguous(email.subject), count=len(email.body), body=shown
+        "backends.md",
+        "ask_email",
+        to=unambiguous(email.to),
+        subject=unambiguous(email.subject),
+        count=len(email.body),
+        body=shown,
     )
 
 

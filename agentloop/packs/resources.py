@@ -9,9 +9,10 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["headed", "help_texts", "text", "words"]
+__all__ = ["headed", "help_texts", "said", "text", "words"]
 
 _HEADING: Final = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
+_PLACE: Final = re.compile(r"\{([a-z_]+)\}")
 _DECLARED: Final = re.compile(
     r"/\*\* (?P<words>.+?) \*/\n"
     r"declare (?:function|module|namespace) \"?(?P<name>\w+)\"?(?P<rest>[^\n]*?)(?P<body> \{\n.*?\n\})?\n",
@@ -29,6 +30,15 @@ def text(name: str) -> str:
 def words(name: str) -> Mapping[str, str]:
     """The texts of an `.md` file in this folder by the names of their `##` headings."""
     return headed(text(name))
+
+
+def said(file: str, phrase: str, /, **values: object) -> str:
+    """One text of an `.md` file with each `{name}` of a value replaced; other braces stay."""
+
+    def filled(place: re.Match[str]) -> str:
+        return str(values.get(place[1], place[0]))
+
+    return _PLACE.sub(filled, words(file)[phrase])
 
 
 def headed(markdown: str) -> Mapping[str, str]:

@@ -76,7 +76,9 @@ async def test_what_emit_raises_is_passed_on() -> None:
         await live.aclose()
 
 
-async def test_without_emit_nothing_happens() -> None:
+async def test_without_emit_no_work_is_begun() -> None:
+    before = asyncio.all_tasks()
     live = LiveLog(None)
     live.add("x")
+    assert asyncio.all_tasks() == before
     await live.aclose()

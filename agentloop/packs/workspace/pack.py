@@ -18,7 +18,7 @@ from agentloop.packs.consent import need_leave
 from agentloop.packs.notes import Notes
 from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission
-from agentloop.packs.resources import help_texts, text
+from agentloop.packs.resources import help_texts, said, text
 from agentloop.packs.workspace.listing import Listing, list_files, list_folder, search
 from agentloop.packs.workspace.patterns import compile_glob, compile_line_pattern
 from agentloop.packs.workspace.reading import read_text
@@ -107,7 +107,7 @@ class _Calls:
                 cap=self._limits.read_bytes,
             )
             found = await self._work(work)
-        self.notes.add(found.note and f"readFile: {found.note}")
+        self.notes.add(found.note)
         await self._emit("file_read", f"readFile: {found.path}", path=found.path)
         return found.text
 
@@ -148,7 +148,7 @@ class _Calls:
             path = "" if path is None else text_argument("path", path)
             work = partial(list_folder, self._root, path, most=self._limits.results)
             listing = await self._bench.run(lambda stop: work())
-        self._note("listDir", listing, "list the folders inside, or use glob")
+        self._note("listDir", listing, "more_list")
         return listing.items
 
     async def glob(self, pattern: Json, opts: Json = None) -> list[Json]:
@@ -162,7 +162,7 @@ class _Calls:
                 walked=self._limits.files,
             )
             listing = await self._work(work)
-        self._note("glob", listing, "use a narrower pattern")
+        self._note("glob", listing, "more_glob")
         return listing.items
 
     async def grep(self, pattern: Json, opts: Json = None) -> list[Json]:
@@ -180,21 +180,21 @@ class _Calls:
                 walked=self._limits.files,
             )
             listing = await self._work(work)
-        self._note("grep", listing, "narrow it with {glob: …}")
+        self._note("grep", listing, "more_grep")
         self._note_files(listing, files)
         return listing.items
 
-    def _note(self, tool: str, listing: Listing, advice: str) -> None:
+    def _note(self, tool: str, listing: Listing, more: str) -> None:
         if listing.more:
-            self.notes.add(f"{tool}: there are more than the {len(listing.items)} returned; {advice}")
+            self.notes.add(said("workspace.md", more, count=len(listing.items)))
         elif listing.ignored and not listing.items:
-            self.notes.add(f"{tool}: nothing found; what .gitignore names was left out, {{ignored: true}} includes it")
+            self.notes.add(said("workspace.md", "ignored", tool=tool))
 
     def _note_files(self, listing: Listing, files: str) -> None:
         if listing.unreadable:
-            self.notes.add(f"grep: {listing.unreadable} files could not be read")
+            self.notes.add(said("workspace.md", "unreadable", count=listing.unreadable))
         if not listing.files and "/" not in files and files != "**":
-            self.notes.add(f"grep: no file matches {files!r}; {f'**/{files}'!r} looks in folders too")
+            self.notes.add(said("workspace.md", "no_file", files=repr(files), deeper=repr(f"**/{files}")))
 
     async def _work(self, work: Callable[..., T]) -> T:
         def bounded(stop: Stop) -> T:
