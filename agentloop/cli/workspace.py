@@ -64,7 +64,7 @@ def _skills(found: Skills, usable: Set[str], warnings: Sequence[str]) -> Iterato
 
 
 async def _built(settings: Settings, folder: Path) -> tuple[Set[str], Sequence[str]]:
-    """The packs and warnings of a run in this folder: everything is built as for one, a browser excepted."""
+    """The skills and warnings of a run in this folder: everything is built as for one, a browser excepted."""
     from agentloop.capabilities import BuildContext
     from agentloop.guard.network.client import GuardedClient
     from agentloop.guard.network.guard import Boundary
@@ -83,6 +83,6 @@ async def _built(settings: Settings, folder: Path) -> tuple[Set[str], Sequence[s
             GuardedClient(Boundary()) as client,
             CapabilityBuilder(capabilities).build(BuildContext(http=client, llm=Scripted([]), emit=emit)) as built,
         ):
-            return {pack.name for pack in built.packs}, [*told, *built.warnings]
+            return {pack.name for pack in built.packs if pack.gives_way}, [*told, *built.warnings]
     except AgentLoopError as error:
         return set(), [*told, str(error)]
