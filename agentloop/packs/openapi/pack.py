@@ -68,9 +68,9 @@ def openapi_capability(
     `headers` are sent with every call to the origin of the base URL (and `header_origins`). They are credentials: no
     script, event or other host sees them, and what of them comes back is masked. `public_headers` go everywhere.
 
-    `allow`, `allow_private`, `own_ports` and `resolver` say what may be reached, as for `fetch_capability`; the origin of
-    `base_url` may always be, and without `allow` nothing else. Raises `InvalidInput`, with a JSON pointer for what is
-    wrong in the document.
+    `allow`, `allow_private`, `own_ports` and `resolver` say what may be reached, as for `fetch_capability`; the origin
+    of `base_url` may always be, and without `allow` nothing else. Raises `InvalidInput`, with a JSON pointer for what
+    is wrong in the document.
     """
     api = read_api(
         spec, url=url, documents=documents, base_url=base_url, server_variables=server_variables, methods=methods
@@ -205,10 +205,10 @@ class _Calls:
 
     def _operation(self, function: Json) -> Operation:
         known = self._face.api.operations
-        found = known.get(function) if isinstance(function, str) else None
-        if found is None:
-            raise InvalidInput(f"{self._face.name} has no operation {str(function)[:80]!r}{near(str(function), known)}")
-        return found
+        name = text_argument("operation", function)
+        if name not in known:
+            raise InvalidInput(f"{self._face.name} has no operation {name[:80]!r}{near(name, known)}")
+        return known[name]
 
     async def _tell(self, operation: Operation, request: ApiRequest, outcome: str, **args: Json) -> None:
         await self._permission.tell(

@@ -18,6 +18,7 @@ def document(
     method: str = "get",
     parameters: list[dict[str, Any]] | None = None,
     body: dict[str, Any] | None = None,
+    body_required: bool = False,
     schemas: dict[str, Any] | None = None,
     version: str = "3.1.0",
     **more: Any,
@@ -25,7 +26,7 @@ def document(
     """A document with one operation; `body` are the content types that it takes. `more` goes to its root."""
     call: dict[str, Any] = {"operationId": "call", "parameters": parameters or [], "responses": {}}
     if body is not None:
-        call["requestBody"] = {"content": body}
+        call["requestBody"] = {"required": body_required, "content": body}
     return {
         "openapi": version,
         "info": {"title": "Things", "version": "1"},

@@ -252,7 +252,7 @@ def cases(draw: st.DrawFn) -> tuple[Parameter, dict[str, Any], Any]:
         return one, {"type": "array", "items": SCHEMAS[kind]}, draw(st.lists(scalars, min_size=1, max_size=4))
     if shape == "object":
         value = draw(st.dictionaries(NAME, scalars, min_size=1, max_size=4))
-        return one, {"type": "object", "properties": {key: SCHEMAS[kind] for key in value}}, value
+        return one, {"type": "object", "properties": dict.fromkeys(value, SCHEMAS[kind])}, value
     return one, SCHEMAS[kind], draw(scalars)
 
 

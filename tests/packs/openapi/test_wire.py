@@ -174,6 +174,18 @@ async def test_what_arrives_is_what_was_meant(spec: str, function: str, params: 
         assert body == in_bytes(params.get("body"))
 
 
+async def test_a_call_goes_where_the_variables_of_the_server_say() -> None:
+    async with listening() as api:
+        variables = {"scheme": "http", "place": "127.0.0.1", "port": api.url.rpartition(":")[2], "version": "v1"}
+        capability = openapi_capability(SPECS / "museum.json", server_variables=variables, allow=[api.url])
+        async with built(capability) as pack:
+            await value(f"require('museum').getSpecialEvent({{eventId: {EVENT_ID!r}}}).status", pack)
+        assert api.target == f"/v1/special-events/{EVENT_ID}"
+        assert understood(loaded("museum.json", server=f"{api.url}/v1"), api.received())[0]["path"] == {
+            "eventId": EVENT_ID
+        }
+
+
 def sent(operation: Operation, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The parameters of a call by place and real name."""
     places: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "header": {}, "cookie": {}}

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import json
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -22,6 +22,7 @@ from agentloop.guard.grants import Ask
 from agentloop.guard.network.client import ClientLimits, GuardedClient
 from agentloop.guard.network.guard import run_boundary
 from agentloop.guard.policy import Policy
+from agentloop.guard.secrets import Secrets
 from agentloop.packs.base import Pack
 from agentloop.records import Json
 from tests.source import ROOT
@@ -75,13 +76,15 @@ class Api:
         self.url = ""
         self.requests: list[web.BaseRequest] = []
         self.bodies: list[bytes] = []
-        self.answer: web.Response | None = None
+        self.answer: Callable[[], web.Response] | None = None
         self.answers: dict[str, web.Response] = {}
 
     async def take(self, request: web.BaseRequest) -> web.StreamResponse:
         self.requests.append(request)
         self.bodies.append(await request.read())
-        return self.answers.pop(request.path, None) or self.answer or web.json_response({"path": request.path})
+        if request.path in self.answers:
+            return self.answers.pop(request.path)
+        return web.json_response({"path": request.path}) if self.answer is None else self.answer()
 
     @property
     def last(self) -> web.BaseRequest:
@@ -127,6 +130,7 @@ async def built(
     events: list[dict[str, Json]] | None = None,
     allow: list[str] | None = None,
     limits: ClientLimits | None = None,
+    secrets: Secrets | None = None,
 ) -> AsyncIterator[Pack]:
     """The pack of a capability as a run builds it, with the run's own client."""
 
@@ -135,7 +139,10 @@ async def built(
             events.append({"type": type, **fields})
 
     async with GuardedClient(run_boundary(start_url=None, narrow=allow), limits=limits) as http:
-        [pack] = await capability.build(BuildContext(policy=policy, ask=ask, http=http, emit=emit, allow=allow))
+        context = BuildContext(
+            policy=policy, ask=ask, http=http, emit=emit, allow=allow, secrets=Secrets() if secrets is None else secrets
+        )
+        [pack] = await capability.build(context)
         yield pack
 
 
