@@ -94,7 +94,7 @@ async def test_a_packs_names_are_taken() -> None:
 
 async def test_no_global_of_the_sandbox_is_free_for_a_pack() -> None:
     """The list of names that packs may not take is held against what a realm really has."""
-    script = "function run() { return Object.getOwnPropertyNames(globalThis) }"
+    script = "function run() { return Object.getOwnPropertyNames(globalThis).filter((name) => !name.startsWith('__')) }"
     async with open_sandbox(engine=ENGINE) as sandbox:
         outcome = await sandbox.run(script)
     assert outcome.value_json is not None

@@ -144,7 +144,7 @@
   kit.functions = { __proto__: null };
   kit.note = primitive("@call");
   kit.call = (name, args) => {
-    kit.call = kit.evaluate("prelude", "functions")(kit, { Function, AsyncFunction, SyntaxError, then });
+    kit.call = kit.evaluate("prelude", "functions")(kit, { Function, AsyncFunction, Promise, SyntaxError, then });
     return kit.call(name, args);
   };
   const installFunctions = (names) => {

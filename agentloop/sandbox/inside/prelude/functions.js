@@ -2,8 +2,8 @@
 (function (kit, own) {
   "use strict";
   const { host, push, Error } = kit;
-  const { Function, AsyncFunction, SyntaxError, then } = own;
-  const { String, Promise } = globalThis;
+  const { Function, AsyncFunction, Promise, SyntaxError, then } = own;
+  const { String } = kit;
   const MOST = 64, SHOWN = 4;
   const compiled = { __proto__: null };
   const under = [];
