@@ -16,14 +16,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
-from urllib.parse import urljoin
 
 from agentloop.errors import InvalidInput, PolicyDenied, RequestRefused, WorldError
 from agentloop.guard.network.base import Checked, DecisionCount, DecisionLog, NetworkDecision, OnDecision
 from agentloop.guard.network.egress import CapReached, Egress, EgressDoor
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.inflate import Inflater
-from agentloop.guard.network.url import Url, parse_url
+from agentloop.guard.network.url import Url, join_url, parse_url
 
 if TYPE_CHECKING:
     import httpx
@@ -324,12 +323,9 @@ def _sendable(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _target(base: Url, location: str) -> Url:
-    # Browsers take a backslash for a slash wherever it may part host and path.
-    cut = min((at for mark in "?#" if (at := location.find(mark)) >= 0), default=len(location))
-    location = location[:cut].replace("\\", "/") + location[cut:]
     try:
-        return parse_url(urljoin(str(base), location.strip()))
-    except (InvalidInput, ValueError):
+        return join_url(base, location)
+    except InvalidInput:
         raise WorldError(f"{base.origin} redirects to what is no URL: {location[:80]!r}") from None
 
 

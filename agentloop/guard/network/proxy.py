@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Self
+from typing import Self, TypeAlias
 
 import h11
 
@@ -32,7 +33,10 @@ from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.relay import Peer
 from agentloop.guard.network.request import Credentials
 
-__all__ = ["FilteringProxy", "RefusingProxy"]
+__all__ = ["FilteringProxy", "Holding", "RefusingProxy"]
+
+Holding: TypeAlias = Callable[[str, int, str], Awaitable[None]]
+"""Awaited with host, port and scheme ("" in a tunnel) of what may be reached; it may raise `RequestRefused`."""
 
 _log = logging.getLogger(__name__)
 _CLOSE_S = 5.0
@@ -154,7 +158,8 @@ class FilteringProxy(_Listener):
 
     It has its own port, user name and password; without those it answers 407 to everybody else.
     A request for `probe_host`, which leads nowhere, is neither judged nor told of: it sets `probed`, which proves
-    that whoever asked goes through here. What passes is counted, and held to a cap, by the run's `door`; without
+    that whoever asked goes through here. `holding` may wait before a host is connected to, and raise `RequestRefused`.
+    What passes is counted, and held to a cap, by the run's `door`; without
     one by a door of its own. Raises `InvalidInput` when the boundary holds a pattern with a path.
     """
 
@@ -169,14 +174,20 @@ class FilteringProxy(_Listener):
         self._own_credentials = Credentials.random()
         self.probe_host = f"{secrets.token_hex(16)}.invalid"
         self.probed = False
+        self.holding: Holding | None = None
         super().__init__(
-            _Probed(boundary.for_browser(), self.probe_host),
+            _Probed(boundary.for_browser(), self.probe_host, held=self._held),
             boundary.own_ports,
             credentials=self._own_credentials,
             on_decision=on_decision,
             limits=limits or ProxyLimits(),
             door=door,
         )
+
+    async def _held(self, checked: Checked, scheme: str) -> Checked:
+        if self.holding is not None:
+            await self.holding(checked.host, checked.port, scheme)
+        return checked
 
     def _decide(self, decision: NetworkDecision) -> None:
         if decision.host == self.probe_host and decision.rule == _PROBE:
@@ -218,14 +229,15 @@ class RefusingProxy(_Listener):
 class _Probed:
     """A gate and one host more, which is nobody's."""
 
-    def __init__(self, gate: Gate, probe_host: str) -> None:
+    def __init__(self, gate: Gate, probe_host: str, *, held: Callable[[Checked, str], Awaitable[Checked]]) -> None:
         self._gate = gate
         self._probe_host = probe_host
+        self._held = held
 
     async def resolve(self, host: str, port: int, scheme: str = "", *, path: str | None = None) -> Checked:
         if host == self._probe_host:
             raise RequestRefused("this proves that requests come by here", host=host, rule=_PROBE)
-        return await self._gate.resolve(host, port, scheme, path=path)
+        return await self._held(await self._gate.resolve(host, port, scheme, path=path), scheme)
 
 
 class _Full:

@@ -9,7 +9,7 @@ with a host that no server can have, this is the stricter one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import AddressValueError, IPv6Address
 from urllib.parse import unquote_to_bytes
 
@@ -17,7 +17,7 @@ import idna
 
 from agentloop.errors import InvalidInput, RequestRefused
 
-__all__ = ["DEFAULT_PORTS", "Url", "canonical_host", "parse_authority", "parse_url"]
+__all__ = ["DEFAULT_PORTS", "Url", "canonical_host", "join_url", "parse_authority", "parse_url"]
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 """The schemes that may leave the process, and the port each means when it names none."""
@@ -81,7 +81,7 @@ def parse_url(text: str) -> Url:
     scheme, rest = _split_scheme(text)
     rest, _, fragment = rest.partition("#")
     rest, _, query = rest.partition("?")
-    rest = rest.replace("\\", "/").lstrip("/")
+    rest = _slashed(rest).lstrip("/")
     authority, slash, path = rest.partition("/")
     host, port = parse_authority(authority.rpartition("@")[2])
     return Url(
@@ -89,6 +89,33 @@ def parse_url(text: str) -> Url:
         host=host,
         port=DEFAULT_PORTS[scheme] if port is None else port,
         path=_canonical_path(slash + path),
+        query=_encoded(query, _ENCODE_QUERY),
+        fragment=_encoded(fragment, _ENCODE_FRAGMENT),
+    )
+
+
+def join_url(base: Url, text: str) -> Url:
+    """What `text` means on a page at `base`: a whole URL, or one relative to it. Raises as `parse_url` does."""
+    text = _well_formed(text).strip(_TRIMMED).translate(_REMOVED)
+    match = _SCHEME.match(text)
+    if match:
+        rest = text[match.end() :]
+        # A browser takes http:x on an http page for the relative x.
+        if match[1].lower() != base.scheme or _slashed(rest[:2]) == "//":
+            return parse_url(text)
+        text = rest
+    if _slashed(text[:2]) == "//":
+        return parse_url(f"{base.scheme}:{text}")
+    text, _, fragment = text.partition("#")
+    path, question, query = text.partition("?")
+    path = _slashed(path)
+    if not path:
+        path, query = base.path, query if question else base.query
+    elif not path.startswith("/"):
+        path = base.path.rpartition("/")[0] + "/" + path
+    return replace(
+        base,
+        path=_canonical_path(path),
         query=_encoded(query, _ENCODE_QUERY),
         fragment=_encoded(fragment, _ENCODE_FRAGMENT),
     )
@@ -123,6 +150,10 @@ def canonical_host(text: str) -> str:
     if len(name) > 253 or not all(1 <= len(label) <= 63 for label in labels):
         raise InvalidInput(f"not a host name, a part is empty or too long: {text[:80]!r}")
     return name
+
+
+def _slashed(text: str) -> str:
+    return text.replace("\\", "/")
 
 
 def _well_formed(text: str) -> str:
