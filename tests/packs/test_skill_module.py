@@ -145,7 +145,8 @@ async def test_functions_that_call_each_other_without_end_stop() -> None:
 async def test_a_script_can_break_it_for_itself_alone() -> None:
     async with opened(DOUBLE) as (sandbox, _told):
         outcome = await sandbox.run(
-            "Function.prototype.constructor = Function = Promise.prototype.then = Promise = String = null; globalThis.double = 5;"
+            "Function.prototype.constructor = Function = Promise.prototype.then = Promise = String = null;"
+            "globalThis.double = 5;"
             "Array.prototype.push = null; function run() { return require('double')({n: 2}) }"
         )
         assert outcome.value_json == "4"
