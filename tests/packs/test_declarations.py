@@ -214,5 +214,14 @@ async def test_the_functions_of_an_api_are_those_that_its_help_names(room: Room)
     assert {*named, "help"} == {*await exports(pack, pack.name)}
 
 
+@pytest.mark.parametrize("name", names())
+async def test_whatever_may_return_strangers_text_says_so(room: Room, name: str) -> None:
+    pack = await built(room, name)
+    trusted = {each for each, primitive in pack.primitives.items() if not primitive.untrusted}
+    # What an API's document says is the operator's.
+    trusted -= {"_openapi.api_shop.describe", "_openapi.api_shop.operations"}
+    assert trusted <= {"allowUrls", "fetchWhitelist", "writeFile", "editFile", "secret", "browser.sleep"}
+
+
 def test_what_ships_is_known() -> None:
     assert {"fetch", "http", "ai", "markdown", "workspace", "exec", "email", "search", "documents"} <= set(names())
