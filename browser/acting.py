@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from agentloop.browser.base import Act, ActObserver, Driver, Effects, Mark, Receipt
 from agentloop.browser.listing import Aim
@@ -15,10 +14,11 @@ from agentloop.browser.page import address, title
 from agentloop.browser.receipts import MASK, appeared, receipt_line, turn_lines, written
 from agentloop.browser.targets import Found, Wanted, find, mismatch, plain_target, read_target, unknown_number
 from agentloop.browser.watching import watching
+from agentloop.clock import Clock
 from agentloop.errors import BrowserLost, DriverError, DriverTimeout, InvalidInput, TargetError
 from agentloop.records import Json
 
-__all__ = ["ACT_S", "Acting", "Call", "Deed", "Done", "Verify"]
+__all__ = ["ACT_S", "Acting", "Call", "Deed", "Done", "Leave", "Verify"]
 
 ACT_S = 5.0
 """Seconds that finding a target, checking it and the input itself may take; settling has its own bound."""
@@ -47,6 +47,17 @@ class Done:
 Deed = Callable[[Aim], Awaitable[Done | None]]
 """The input itself, at a checked point."""
 
+
+class Leave(Protocol):
+    """Whom an act needs leave of, just before it is done."""
+
+    async def before(self, call: Call, aim: Aim | None) -> bool:
+        """Returns when `call` may be done, True when a person was asked, so that time has passed.
+
+        `aim` is None for what has no target. Raises `PolicyDenied`; nothing has been done then.
+        """
+
+
 Verify = Callable[[Aim, Done], Awaitable[Done]]
 """A look at the target when all has settled: the same `Done`, or one that tells more."""
 
@@ -55,7 +66,7 @@ Verify = Callable[[Aim, Done], Awaitable[Done]]
 class Call:
     """A verb with what was given to it: `before` and `values` stand around the target and `goal`, a second target.
 
-    `puts` is what goes into the page, for observers.
+    `puts` is what goes into the page, for observers; `files` are those that would, as real paths.
     """
 
     verb: str
@@ -65,19 +76,29 @@ class Call:
     values: tuple[Any, ...] = ()
     options: dict[str, Json] = field(default_factory=dict)
     puts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 class Acting:
     """Does acts on one page and keeps their receipts until they are taken."""
 
     def __init__(
-        self, driver: Driver, marks: Marks, observers: Sequence[ActObserver], *, prefix: str, hints: bool
+        self,
+        driver: Driver,
+        marks: Marks,
+        observers: Sequence[ActObserver],
+        *,
+        prefix: str,
+        hints: bool,
+        clock: Clock | None = None,
     ) -> None:
         self._driver = driver
         self._marks = marks
         self._observers = tuple(observers)
         self._prefix = prefix
         self._hints = hints
+        self.leave: Leave | None = None
+        self._clock = clock or Clock()
         self._lines: list[str] = []
         self._replaced_by: str | None = None
 
@@ -116,11 +137,10 @@ class Acting:
         act = self._announce(call)
         target = await self._before(act, call.target)
         async with self._explained():
-            async with _bounded(act.verb, seconds):
-                found, aim = await self.aim(target)
+            found, aim = await self._allowed(call, target, seconds)
             near = await self._marks.nearby(aim)
             base = await address(self._driver)
-            async with watching(self._driver) as watched, _bounded(act.verb, seconds):
+            async with watching(self._driver) as watched, self._bounded(act.verb, seconds):
                 done = await deed(aim) or Done()
         effects = watched.effects
         if verify is not None and not effects.document:
@@ -135,12 +155,22 @@ class Acting:
         """An act on the page as a whole: goto, back, a key where the focus is."""
         act = self._announce(call)
         await self._before(act, None)
+        if self.leave is not None:
+            await self.leave.before(call, None)
         base = await address(self._driver)
         async with watching(self._driver) as watched:
             done = await deed() or Done()
         receipt = await self._receipt(watched.effects, note=done.note, value=done.value)
         changed = receipt.changed or bool(done.changed) or (done.changed is None and await self._differs())
         return await self._finish(act, replace(receipt, call=act.call, changed=changed), base)
+
+    async def _allowed(self, call: Call, target: Any, seconds: float) -> tuple[Found, Aim]:
+        """The target once the act may be done: found anew whenever the page had time to change."""
+        while True:
+            async with self._bounded(call.verb, seconds):
+                found, aim = await self.aim(target)
+            if self.leave is None or not await self.leave.before(call, aim):
+                return found, aim
 
     async def aim(self, target: Any) -> tuple[Found, Aim]:
         """The one thing that `target` means, checked to be there and free. Raises `TargetError`, `InvalidInput`."""
@@ -282,6 +312,14 @@ class Acting:
         return receipt
 
     @asynccontextmanager
+    async def _bounded(self, verb: str, seconds: float) -> AsyncIterator[None]:
+        try:
+            async with self._clock.timeout(seconds):
+                yield
+        except TimeoutError:
+            raise DriverTimeout(f"{verb} was not done within {seconds:g} s") from None
+
+    @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:
         """Adds what is on the page now to an error that says that a target is not so."""
         try:
@@ -298,15 +336,6 @@ class Acting:
             return f"(the page could not be listed: {error})"
         self.page_listed()
         return f"On the page now:\n{look.text}"
-
-
-@asynccontextmanager
-async def _bounded(verb: str, seconds: float) -> AsyncIterator[None]:
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        raise DriverTimeout(f"{verb} was not done within {seconds:g} s") from None
 
 
 def _joined(*notes: str) -> str:

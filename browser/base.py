@@ -177,7 +177,7 @@ class Tab:
 @dataclass(frozen=True, kw_only=True)
 class Download:
     """A file the page gave. `name` is a bare file name; `path` is set once it is complete; `state` is
-    running, done, failed or too_large."""
+    running, done, failed, too_large or declined."""
 
     id: str
     name: str

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.browser.abilities import Files, Pointer
-from agentloop.browser.acting import Acting, Call, Done
+from agentloop.browser.acting import Acting, Call, Done, Leave
 from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.confiding import Confiding
@@ -25,6 +25,7 @@ from agentloop.browser.page import address, evaluate
 from agentloop.browser.receipts import SecretName
 from agentloop.browser.surroundings import Surroundings
 from agentloop.browser.targets import bearers
+from agentloop.clock import Clock
 from agentloop.errors import InvalidInput
 from agentloop.guard.secrets import Secrets
 from agentloop.records import Json
@@ -50,7 +51,8 @@ class Browser(Surroundings):
     trusted input, waits for what that caused and returns a `Receipt`. Raises `TargetError` when the target is
     not so (nothing was done then), `InvalidInput` for what the driver lacks, `DriverTimeout`, `RequestRefused`.
     `prefix` is how scripts call the verbs ("" or "browser."); without `hints` errors do not list the page anew;
-    paths of files to upload begin at `folder`; pictures asked about are kept in `artifacts`.
+    paths of files to upload begin at `folder`; pictures asked about are kept in `artifacts`. The
+    bounds of acts are measured on `clock`.
     The driver stays its opener's to close.
     """
 
@@ -65,6 +67,7 @@ class Browser(Surroundings):
         hints: bool = True,
         folder: str | None = None,
         secrets: Secrets | None = None,
+        clock: Clock | None = None,
     ) -> None:
         driver = driver if secrets is None else hiding(driver, secrets)
         self.driver = driver
@@ -73,10 +76,14 @@ class Browser(Surroundings):
         self._asked = 0
         self.folder = os.path.realpath(folder or os.curdir)
         self.marks = Marks(driver)
-        self._acting = Acting(driver, self.marks, observers, prefix=prefix, hints=hints)
+        self._acting = Acting(driver, self.marks, observers, prefix=prefix, hints=hints, clock=clock)
         self._input = Input(driver, self.marks)
         self._confiding = Confiding(driver, self.marks, self._input, secrets or Secrets())
         self._filling = Filling(self.marks, self._input, self._acting, self._confiding)
+
+    def ask_leave(self, leave: Leave) -> None:
+        """From now on `leave` is asked just before each act."""
+        self._acting.leave = leave
 
     def take_receipts(self) -> tuple[str, ...]:
         """What was done since the last call, a line an act, bounded; empties the list."""
@@ -245,13 +252,17 @@ class Browser(Surroundings):
         """Puts files into a file input, or into the chooser that a click on the target opens."""
         files = ability(self.driver, Files, "upload")
         chosen = (paths,) if isinstance(paths, str) else tuple(paths)
+        # Once, so that what was asked about is what is taken.
+        real = self.file_paths(chosen)
 
         async def deed(aim: Aim) -> Done:
-            async with files.choose_files(self.file_paths(chosen)):
+            async with files.choose_files(real):
                 await self._input.click(aim)
             return Done(changed=True)
 
-        call = Call(verb="upload", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,), puts=chosen)
+        call = Call(
+            verb="upload", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,), puts=chosen, files=real
+        )
         return await self._acting.on_target(call, deed, seconds=_UPLOAD_S)
 
     def file_paths(self, paths: Sequence[str]) -> tuple[str, ...]:

@@ -239,6 +239,10 @@ class Marks:
         """The text around the element, at most 400 characters, of the same surroundings each time after one aim."""
         return str(await self._run(aim.frame, {"op": "nearby", "key": aim.key}))
 
+    async def submission(self, frame: str, request: dict[str, Json]) -> dict[str, Any] | None:
+        """What a click or key would submit, as `submission.js` tells it; None where it submits nothing."""
+        found: dict[str, Any] | None = await self._run(frame, {"op": "submission", **request})
+        return found
 
     @asynccontextmanager
     async def tag(self, aim: Aim) -> AsyncIterator[str]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import Act, ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.browser import LOOK_CHARS, Browser
 from agentloop.browser.confiding import refuse_elsewhere
+from agentloop.browser.confirm import Confirm, confirmable, origin_of
 from agentloop.browser.declarations import abilities_of, declared, help_texts, taught, taught_verbs, verbs
 from agentloop.browser.forms import Arguments
 from agentloop.browser.keeping import Kept, keep
 from agentloop.browser.observation import Watcher
+from agentloop.browser.page import address
 from agentloop.browser.receipts import event_args, event_line
 from agentloop.browser.verbs import VERBS, Prepared, as_json
 from agentloop.browser.vision import LLMVision
@@ -31,8 +33,9 @@ from agentloop.errors import (
     RequestRefused,
 )
 from agentloop.guard.grants import Grant
+from agentloop.guard.network.url import parse_url
 from agentloop.packs.base import Call, Observation, Pack, Primitive
-from agentloop.packs.permission import Permission
+from agentloop.packs.permission import Permission, host_scopes
 from agentloop.records import Json, Status
 
 __all__ = ["Source", "browser_capability", "browser_pack"]
@@ -52,15 +55,19 @@ def browser_pack(
     globals: bool,
     observe: bool = True,
     look_chars: int = LOOK_CHARS,
+    confirm: Confirm | None = None,
 ) -> Pack:
     """The verbs of `browser` as scripts call them; only what its driver can do is there and is declared.
 
-    With `globals` the taught verbs are bare names too, and the declarations are their few lines. The pack closes
-    nothing: who opened the driver does.
+    With `globals` the taught verbs are bare names too, and the declarations are their few lines. `confirm` asks
+    before acts; without one a person is asked only about files from outside of the workspace. The pack closes nothing:
+    who opened the driver does.
     """
     able = abilities_of(browser.driver, vision=browser.vision is not None)
     watcher = Watcher(browser, artifacts=context.artifacts, chars=look_chars)
-    desk = _Desk(browser, context, watcher)
+    leave = confirm or Confirm((), Permission(context), browser.driver, workspace=context.workspace)
+    browser.ask_leave(leave)
+    desk = _Desk(browser, context, watcher, leave)
     primitives = {f"browser.{name}": desk.primitive(name) for name in verbs(able)}
     texts = help_texts(able)
     if globals:
@@ -87,15 +94,17 @@ def browser_capability(
     observe: bool = True,
     globals: bool = False,
     look_chars: int = LOOK_CHARS,
+    confirm: Sequence[str] = (),
 ) -> Capability:
     """A browser for a run. It opens the run's start URL; one that cannot be opened ends the run as `page_down`.
 
     `source` is a `Driver`, which a second run at the same time gets `DriverBusy` for and which stays open, or a
     factory from `BuildContext`, whose driver is closed with the run. `observe` shows the page before each model
     call; `globals` makes the taught verbs bare names, as the browsing prompt has them; `look_chars` bounds the
-    page's text.
+    page's text. A person is asked before each act of `confirm` (`confirm.CONFIRMABLE`) happens.
+    Raises `InvalidInput` for an action that is none.
     """
-    lease = _Lease(source)
+    lease, actions = _Lease(source), confirmable(confirm)
 
     async def build(context: BuildContext) -> Sequence[Pack]:
         kept = Kept.from_bytes(context.state)
@@ -110,9 +119,15 @@ def browser_capability(
                 hints=not observe,
                 folder=context.workspace,
                 secrets=context.secrets,
+                clock=context.clock,
             )
-            await _open_first(browser, context, kept)
-            pack = browser_pack(browser, context, globals=globals, observe=observe, look_chars=look_chars)
+            leave = Confirm(actions, Permission(context), driver, workspace=context.workspace)
+            await leave.begin(browser.marks)
+            leave.visited(context.start_url, kept.url)
+            await _open_first(browser, context, kept, leave)
+            pack = browser_pack(
+                browser, context, globals=globals, observe=observe, look_chars=look_chars, confirm=leave
+            )
             return [replace(pack, save=partial(keep, browser, driver), aclose=stack.pop_all().aclose)]
         raise AssertionError("an exit stack swallows nothing")
 
@@ -134,12 +149,13 @@ def _metered(vision: Vision | None, context: BuildContext) -> Vision | None:
     return vision
 
 
-async def _open_first(browser: Browser, context: BuildContext, kept: Kept) -> None:
+async def _open_first(browser: Browser, context: BuildContext, kept: Kept, confirm: Confirm) -> None:
     if not context.resumed or not kept.url:
-        await _open_start(browser, context)
+        await _open_start(browser, context, confirm)
         return
     try:
-        await browser.goto(kept.url)
+        async with confirm.during("goto"):
+            await browser.goto(kept.url)
     except BrowserLost as error:
         raise EndRun(Status.BROWSER_LOST, "", str(error)) from None
     except (DriverError, Refused) as error:
@@ -148,21 +164,24 @@ async def _open_first(browser: Browser, context: BuildContext, kept: Kept) -> No
     browser.take_receipts()
 
 
-async def _open_start(browser: Browser, context: BuildContext) -> None:
+async def _open_start(browser: Browser, context: BuildContext, confirm: Confirm) -> None:
     try:
-        await _open_page(browser, context.start_url)
+        await _open_page(browser, context.start_url, confirm)
+    except PolicyDenied as error:
+        raise EndRun(Status.REFUSED, "declined", str(error)) from None
     except RequestRefused as error:
         raise EndRun(Status.REFUSED, "boundary", str(error)) from None
     except BrowserLost as error:
         raise EndRun(Status.BROWSER_LOST, "", str(error)) from None
 
 
-async def _open_page(browser: Browser, url: str | None) -> None:
-    """Opens a run's page. Raises `RequestRefused`, `BrowserLost`, and `EndRun` for a page that is down."""
+async def _open_page(browser: Browser, url: str | None, confirm: Confirm) -> None:
+    """Opens a run's page. Raises `Refused`, `BrowserLost`, and `EndRun` for a page that is down."""
     if url is None:
         return
     try:
-        receipt = await browser.goto(url)
+        async with confirm.during("goto"):
+            receipt = await browser.goto(url)
     except BrowserLost:
         raise
     except DriverError as error:
@@ -221,11 +240,12 @@ class _Teller:
 class _Desk:
     """What stands between a script's call and the verb: reading, leave, events, and the end of a lost browser."""
 
-    def __init__(self, browser: Browser, context: BuildContext, watcher: Watcher) -> None:
+    def __init__(self, browser: Browser, context: BuildContext, watcher: Watcher, confirm: Confirm) -> None:
         self._browser = browser
         self._context = context
         self._permission = Permission(context)
         self._watcher = watcher
+        self._confirm = confirm
 
     def primitive(self, name: str) -> Primitive:
         return Primitive(self._call(name), exclusive=name != "sleep", untrusted=name != "sleep")
@@ -247,7 +267,8 @@ class _Desk:
         """Readies a kept browser for another run. Errors are those that a new browser may not have."""
         await self._browser.eval("1")
         self._watcher.renew()
-        await _open_page(self._browser, self._context.start_url)
+        self._confirm.visited(self._context.start_url)
+        await _open_page(self._browser, self._context.start_url, self._confirm)
 
     async def observe(self) -> Observation:
         seen = await self._ending_if_lost(self._watcher.observe())
@@ -256,7 +277,8 @@ class _Desk:
     async def _told(self, name: str, prepared: Prepared, values: Sequence[Json]) -> Any:
         self._watcher.acted()
         try:
-            result = await prepared.do()
+            async with nullcontext() if name == "sleep" else self._confirm.during(name):
+                result = await prepared.do()
         except AgentLoopError as raised:
             error = self._context.secrets.hide_error(raised)
             reason = str(error).partition("\n")[0][:_ERROR_LIMIT]
@@ -277,23 +299,30 @@ class _Desk:
             raise EndRun(Status.BROWSER_LOST, "", str(error)) from None
 
     async def _permit(self, name: str, prepared: Prepared) -> None:
-        await self._permit_files(prepared.reads)
-        decision = await self._permission.decision("browser", action=name, **prepared.asks)
-        if not decision.allowed:
-            await self._ask(f"browser.{name}", decision.reason, Grant(kind="action", subject=f"browser.{name}"))
+        asks = dict(prepared.asks)
+        if "url" in asks:
+            asks["url"] = absolute_address(str(asks["url"]), await address(self._browser.driver))
+        decision = await self._permission.decision("browser", action=name, **asks)
+        if decision.allowed:
+            return
+        reason = decision.reason or "the policy does not allow it"
+        what = f"browser.{name}"
+        if "url" in asks:
+            await self._leave_to_go(what, reason, str(asks["url"]))
+            return
+        page = origin_of(await address(self._browser.driver))
+        grant = Grant(kind="action", subject=f"{what} on {page}")
+        question = f"Allow {what} on {page}? Now: {reason}"
+        await self._permission.leave(what, reason, question=question, grant=grant)
 
-    async def _permit_files(self, paths: Sequence[str]) -> None:
-        """A file of this machine leaves it only from the run's workspace, or when a person says so."""
-        for path in paths:
-            if not _lies_in(self._context.workspace, path):
-                reason = f"{path} is not in the workspace: to put it into a page needs a person's leave"
-                await self._ask("browser.upload", reason, Grant(kind="path", subject=path))
-
-    async def _ask(self, what: str, reason: str, grant: Grant) -> None:
-        ask = self._context.ask
-        if ask is None or not await ask(f"Allow {what}? {reason}", kind="confirm", grant=grant):
-            raise PolicyDenied(f"{what} was declined: {reason}")
-
-
-def _lies_in(folder: str | None, path: str) -> bool:
-    return folder is not None and Path(path).is_relative_to(Path(folder).resolve())
+    async def _leave_to_go(self, what: str, reason: str, url: str) -> None:
+        goal = parse_url(url)
+        scopes = host_scopes(f"goto {goal.host}:{goal.port}", goal.path)
+        await self._permission.leave(
+            what,
+            reason,
+            question=f"Allow the browser to open {goal.origin}? Now: {reason}",
+            grant=scopes.host,
+            need=scopes.page,
+            other=scopes.folder,
+        )

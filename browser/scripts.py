@@ -37,6 +37,7 @@ PARTS = (
     "fields",
     "confide",
     "masking",
+    "submission",
     "answer",
 )
 

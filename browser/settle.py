@@ -226,12 +226,15 @@ class Settle:
 
     async def _until(self, done: Callable[[], bool], deadline: float) -> bool:
         while not done():
+            left = deadline - self._now()
+            if left <= 0:
+                return done()
             self._event.clear()
             try:
-                async with asyncio.timeout(max(deadline - self._now(), 0)):
+                async with asyncio.timeout(left):
                     await self._event.wait()
             except TimeoutError:
-                return done()
+                continue  # a clock that stood still has time left
         return True
 
     async def _look(self) -> None:

@@ -12,7 +12,9 @@ from playwright.async_api import Error as PlaywrightError
 from agentloop.browser.abilities import Watched
 from agentloop.browser.base import Effects, Tab
 from agentloop.browser.settle import Settled, SettleLimits
+from agentloop.clock import Clock
 from agentloop.drivers.dialog_handler import DialogHandler
+from agentloop.drivers.document_gate import DocumentGate
 from agentloop.drivers.download_manager import DownloadManager
 from agentloop.drivers.page_activity import PageActivity
 from agentloop.drivers.page_session import PageSession
@@ -47,18 +49,22 @@ class ActWatch:
         downloads: DownloadManager,
         refusals: Refusals,
         limits: SettleLimits,
+        gate: DocumentGate,
+        clock: Clock,
     ) -> None:
         self._tabs = tabs
         self._dialogs = dialogs
         self._downloads = downloads
         self._refusals = refusals
         self._limits = limits
+        self._gate = gate
+        self._clock = clock
         self._activities: dict[PageSession, PageActivity] = {}
         self.watching = False
 
     def follow(self, session: PageSession) -> None:
         """Watches a page from its birth."""
-        self._activities[session] = PageActivity(session)
+        self._activities[session] = PageActivity(session, now=self._clock.now)
         session.page.on("close", lambda _: self._leave(session))
 
     @asynccontextmanager
@@ -73,6 +79,7 @@ class ActWatch:
         try:
             yield watched
             settled = await settle.wait()
+            await self._gate.idle()
             await self._tabs.expect(before.arrived + session.tree.windows - before.windows)
             opened = await self._opened(before.born)
         finally:
@@ -102,11 +109,18 @@ class ActWatch:
         fresh = [session for session in self._tabs.sessions if session.number > born]
         if not fresh:
             return ()
-        await asyncio.gather(*(_parsed(session) for session in fresh))
+        await asyncio.gather(*(self._parsed(session) for session in fresh))
         fresh = [session for session in fresh if session in self._tabs.sessions]
         if fresh:
             self._tabs.active = fresh[-1]
         return tuple([await as_tab(session, self._tabs.active) for session in fresh])
+
+    async def _parsed(self, session: PageSession) -> None:
+        try:
+            async with self._clock.timeout(_POPUP_S):
+                await session.page.wait_for_load_state("domcontentloaded", timeout=0)
+        except (TimeoutError, PlaywrightError):
+            pass  # it is shown as far as it got
 
     def _effects(
         self,
@@ -142,13 +156,6 @@ async def as_tab(session: PageSession, active: PageSession | None) -> Tab:
     except (TimeoutError, PlaywrightError):
         title = ""
     return Tab(id=session.tab, url=_address(session), title=title, active=session is active)
-
-
-async def _parsed(session: PageSession) -> None:
-    try:
-        await session.page.wait_for_load_state("domcontentloaded", timeout=_POPUP_S * 1000)
-    except PlaywrightError:
-        pass  # it is shown as far as it got
 
 
 def _address(session: PageSession) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from agentloop.errors import InvalidInput, RequestRefused
+from agentloop.errors import InvalidInput, RequestRefused, WorldError
+from agentloop.guard.network.guard import Boundary
 
-__all__ = ["checked_address"]
+__all__ = ["check_reachable", "checked_address"]
 
 _ALLOWED = ("http", "https")
 
@@ -34,3 +35,15 @@ def checked_address(url: str) -> str:
         host=parts.hostname or "",
         rule=f"scheme {parts.scheme}",
     )
+
+
+async def check_reachable(address: str, boundary: Boundary) -> None:
+    """Raises `RequestRefused`. Only for the better message: the proxy decides, at the moment of the request."""
+    if address == "about:blank":
+        return
+    try:
+        await boundary.resolve_url(address)
+    except RequestRefused:
+        raise
+    except WorldError:
+        pass  # what cannot be resolved now the browser reports

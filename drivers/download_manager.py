@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from playwright.async_api import CDPSession, Page
 from playwright.async_api import Download as PlaywrightDownload
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Page
 
 from agentloop.browser.base import Download
 from agentloop.errors import DriverTimeout, InvalidInput
@@ -30,19 +30,33 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f<>:\"|?*]")
 @dataclass
 class _Entry:
     download: Download
+    source: PlaywrightDownload
     done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def known_as(self) -> tuple[str, str]:
+        """What the browser's own report of it has too."""
+        return self.source.url, self.source.suggested_filename
+
+    def end(self, state: str) -> None:
+        """Ends it, unless it has ended."""
+        if self.download.state == "running":
+            self.download = replace(self.download, state=state)
 
 
 class DownloadManager:
     """One session's downloads. Without `folder` they stay where the browser put them and go with its context,
     also when this process is killed.
 
-    A file above `limit` bytes is thrown away, its state is too_large; so is one that takes above ten
-    minutes, its state is failed. After 100 downloads further ones are refused.
+    A file above `limit` bytes is ended as soon as it is seen to be, its state is too_large; so is one that takes
+    above ten minutes, its state is failed, and one that `keeps` says no to, its state is declined. After 100
+    downloads further ones are refused.
     """
 
     def __init__(self, *, folder: str | None, limit: int) -> None:
         self.total = 0
+        self.keeps: Callable[[Download], Awaitable[bool]] = _always
+        self._begun: dict[str, tuple[str, str]] = {}
         self._folder = None if folder is None else Path(folder)
         self._limit = limit
         self._entries: dict[str, _Entry] = {}
@@ -52,6 +66,11 @@ class DownloadManager:
     def watch(self, page: Page) -> None:
         """Takes what this page gives."""
         page.on("download", self._on_download)
+
+    def measure(self, cdp: CDPSession) -> None:
+        """Hears from a page's session how much of each file has arrived: it is not to be found out at its end."""
+        cdp.on("Page.downloadWillBegin", self._on_begin)
+        cdp.on("Page.downloadProgress", self._on_progress)
 
     def seen(self, *, after: int = 0) -> tuple[Download, ...]:
         """Downloads, oldest first, without the first `after` of the session."""
@@ -82,29 +101,51 @@ class DownloadManager:
             return
         identifier = f"d{next(self._numbers)}"
         entry = _Entry(
-            Download(id=identifier, name=bare_name(download.suggested_filename), url=download.url, state="running")
+            Download(id=identifier, name=bare_name(download.suggested_filename), url=download.url, state="running"),
+            download,
         )
         self._entries[identifier] = entry
-        self._start(self._take(entry, download))
+        self._start(self._take(entry))
+
+    def _on_begin(self, event: dict[str, Any]) -> None:
+        if len(self._begun) < _KEPT:
+            self._begun[event["guid"]] = (event["url"], event["suggestedFilename"])
+
+    def _on_progress(self, event: dict[str, Any]) -> None:
+        if event["state"] != "inProgress":
+            self._begun.pop(event["guid"], None)
+            return
+        size = int(max(event["receivedBytes"], event["totalBytes"]))
+        known = self._begun.get(event["guid"])
+        if known is None or size <= self._limit:
+            return
+        for entry in self._entries.values():
+            # Two alike at once may be taken for each other, and then both go.
+            if entry.known_as == known and entry.download.state == "running":
+                entry.download = replace(entry.download, state="too_large", size=size)
+                self._start(_cancel(entry.source))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _take(self, entry: _Entry, download: PlaywrightDownload) -> None:
+    async def _take(self, entry: _Entry) -> None:
+        download = entry.source
         try:
+            if not await self.keeps(entry.download):
+                entry.end("declined")
+                return await _thrown_away(download)
             async with asyncio.timeout(_RUN_S):
                 source = Path(await download.path())
             entry.download = await asyncio.to_thread(self._keep, entry.download, source)
             if entry.download.path != str(source):
                 await download.delete()
         except TimeoutError:
-            entry.download = replace(entry.download, state="failed")
-            await _cancel(download)
+            entry.end("failed")
+            await _thrown_away(download)
         except (PlaywrightError, OSError):
-            if entry.download.state == "running":
-                entry.download = replace(entry.download, state="failed")
+            entry.end("failed")
         finally:
             entry.done.set()
 
@@ -120,6 +161,19 @@ class DownloadManager:
             return replace(download, state="failed", size=size)
         shutil.copyfile(source, target)
         return replace(download, state="done", size=size, path=str(target))
+
+
+async def _always(_download: Download) -> bool:
+    return True
+
+
+async def _thrown_away(download: PlaywrightDownload) -> None:
+    """Also where it was complete before anybody said no."""
+    await _cancel(download)
+    try:
+        await download.delete()
+    except PlaywrightError:
+        pass  # there is nothing of it, or it goes with the context
 
 
 async def _cancel(download: PlaywrightDownload) -> None:

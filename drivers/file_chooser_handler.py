@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from playwright.async_api import FileChooser, Page
 
-__all__ = ["FileChooserHandler"]
+from agentloop.errors import InvalidInput, TargetError
+
+__all__ = ["FileChooserHandler", "check_files", "taken"]
 
 
 class FileChooserHandler:
@@ -38,3 +41,21 @@ class FileChooserHandler:
     def _opened(self, chooser: FileChooser) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(chooser)
+
+
+def check_files(paths: Sequence[str]) -> None:
+    """Raises `InvalidInput` for what is no file."""
+    if missing := [path for path in paths if not Path(path).is_file()]:
+        raise InvalidInput(f"no such file: {', '.join(missing)}")
+
+
+async def taken(opening: asyncio.Future[FileChooser], paths: Sequence[str], *, seconds: float) -> FileChooser:
+    """The chooser once it has opened and takes so many files. Raises `TargetError(reason="unfit")`."""
+    try:
+        async with asyncio.timeout(seconds):
+            chooser = await opening
+    except TimeoutError:
+        raise TargetError("that opened no file chooser", reason="unfit") from None
+    if len(paths) > 1 and not chooser.is_multiple():
+        raise TargetError("the page takes one file only", reason="unfit")
+    return chooser

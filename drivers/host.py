@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from agentloop.browser.settle import SettleLimits
 from agentloop.drivers.download_manager import DownloadManager
 from agentloop.drivers.faults import first_line
 from agentloop.drivers.guarded import as_held, held, kept_off, probed
@@ -169,13 +170,14 @@ class BrowserHost:
         locale: str = "en-US",
         downloads: str | None = None,
         download_bytes: int = 256 * 1024 * 1024,
+        settle: SettleLimits | None = None,
     ) -> AsyncIterator[PlaywrightDriver]:
         """A session of its own: cookies, cache and storage are shared with no other one.
 
         It reaches what `allow` (patterns), `allow_private` and the origin of `start_url` open, by the rule of
         `agentloop.guard.network`, and of it only what `narrow` (patterns, a request's) allows as well. `egress` is
         told of what passes, and caps it. Downloads are kept in the folder `downloads`, else they go with the session;
-        what is larger than `download_bytes` is thrown away.
+        what is larger than `download_bytes` is thrown away. `settle` bounds the wait for what an act causes.
         Raises `InvalidInput` for a pattern that a browser cannot be held to, `DriverTimeout`, `BrowserLost`,
         `DriverError` when the session's pages turn out not to be held.
         """
@@ -198,7 +200,9 @@ class BrowserHost:
                 storage_state=None if storage_state is None else _state(storage_state),
             )
             manager = DownloadManager(folder=downloads, limit=download_bytes)
-            driver = PlaywrightDriver(context, boundary=boundary, refusals=refusals, downloads=manager, log=proxy)
+            driver = PlaywrightDriver(
+                context, boundary=boundary, refusals=refusals, downloads=manager, log=proxy, limits=settle
+            )
             try:
                 await _opened(driver)
                 passed = await probed(context.pages[0], proxy)

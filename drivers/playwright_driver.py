@@ -6,31 +6,33 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import Literal
 
 from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
-from agentloop.browser.abilities import Frame, PageScript, Watched
+from agentloop.browser.abilities import Frame, Judge, PageScript, Watched
 from agentloop.browser.base import Dialog, DialogAnswer, Download, MouseButton, Tab
 from agentloop.browser.settle import SettleLimits
+from agentloop.clock import Clock
 from agentloop.drivers.act_watch import ActWatch, as_tab
-from agentloop.drivers.address import checked_address
+from agentloop.drivers.address import check_reachable, checked_address
 from agentloop.drivers.dialog_handler import DialogHandler
+from agentloop.drivers.document_gate import DocumentGate
 from agentloop.drivers.download_manager import DownloadManager
 from agentloop.drivers.elements import first_match
 from agentloop.drivers.evaluation import evaluate
+from agentloop.drivers.file_chooser_handler import check_files, taken
 from agentloop.drivers.navigation import goto
 from agentloop.drivers.page_keeper import PageKeeper
 from agentloop.drivers.page_session import PageSession
 from agentloop.drivers.picture import take_picture
-from agentloop.drivers.pressing import held_keys, key_name, pressed_key
+from agentloop.drivers.pressing import drag, held_keys, key_name, pressed_key
 from agentloop.drivers.refusals import Refusals
 from agentloop.drivers.tab_set import TabSet
 from agentloop.drivers.trace import Trace
 from agentloop.drivers.typing import insert_text, send_keys
-from agentloop.errors import InvalidInput, RequestRefused, TargetError, WorldError
+from agentloop.errors import InvalidInput
 from agentloop.guard.network.base import DecisionCount, OwnPorts, Resolver
 from agentloop.guard.network.egress import Egress
 from agentloop.guard.network.guard import Boundary
@@ -48,7 +50,6 @@ _STATE_S = 10.0
 _OPEN_S = 30.0
 _CLOSE_S = 5.0
 _MARGIN_S = 0.3
-_DRAG_STEPS = 10
 
 
 class PlaywrightDriver:
@@ -71,16 +72,23 @@ class PlaywrightDriver:
         self._boundary = boundary
         self._refusals = refusals
         self._log = log
-        self._tabs = TabSet(context, on_open=self._on_open)
+        # Stands still while somebody decides about what is held.
+        self._clock = Clock()
+        self._gate = DocumentGate(context, boundary=boundary, clock=self._clock)
+        self._tabs = TabSet(context, on_open=self._on_open, on_attached=self._on_attached, clock=self._clock)
         self._keeper = PageKeeper(context, self._tabs)
         self._dialogs = DialogHandler(context)
         self._downloads = downloads
+        downloads.keeps = self._gate.keeps
+        log.holding = self._gate.connecting
         self._acts = ActWatch(
             tabs=self._tabs,
             dialogs=self._dialogs,
             downloads=self._downloads,
             refusals=refusals,
             limits=limits or SettleLimits(),
+            gate=self._gate,
+            clock=self._clock,
         )
         self._trace = Trace(context)
         self._closed = False
@@ -139,6 +147,7 @@ class PlaywrightDriver:
             return
         self._closed = True
         self._keeper.close()
+        await self._gate.close()
         await self._tabs.stop()
         try:
             async with asyncio.timeout(_CLOSE_S):
@@ -152,11 +161,11 @@ class PlaywrightDriver:
     async def navigate(self, url: str) -> None:
         """Opens `url` and returns once its DOM is parsed and what it loads has settled."""
         address = checked_address(url)
-        await self._ask_boundary(address)
+        await check_reachable(address, self._boundary)
         bound = _GOTO_S + _MARGIN_S
         async with self.watch(), self._keeper.page(f"opening {address}", bound, fresh=True) as session:
             await session.stop_scripts()
-            await goto(session.page, address, refusals=self._refusals, seconds=_GOTO_S)
+            await goto(session.page, address, refusals=self._refusals, seconds=self._gate.patience(_GOTO_S))
         self._keeper.opened()
 
     async def click(self, selector: str) -> None:
@@ -253,13 +262,7 @@ class PlaywrightDriver:
     async def pointer_drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
         """Drags from one point to another, in steps."""
         async with self._keeper.page("drag", _ACT_S) as session:
-            mouse = session.page.mouse
-            await mouse.move(*start)
-            await mouse.down()
-            try:
-                await mouse.move(*end, steps=_DRAG_STEPS)
-            finally:
-                await mouse.up()
+            await drag(session.page.mouse, start, end)
 
     async def wheel(self, x: float, y: float, dx: float, dy: float) -> None:
         """Turns the wheel over a point."""
@@ -307,14 +310,14 @@ class PlaywrightDriver:
 
     async def switch_tab(self, tab: str) -> None:
         """Makes a tab the active one."""
-        session = self._tab(tab)
+        session = self._tabs.named(tab)
         self._tabs.active = session
         async with self._keeper.page(f"switching to tab {tab}", _ACT_S):
             await session.page.bring_to_front()
 
     async def close_tab(self, tab: str) -> None:
         """Closes a tab; the last one left is replaced by an empty page."""
-        await self._keeper.discard(self._tab(tab))
+        await self._keeper.discard(self._tabs.named(tab))
         await self._keeper.active("closing a tab")
 
     # Dialogs, downloads, files -----------------------------------------------------------------------
@@ -338,22 +341,15 @@ class PlaywrightDriver:
     @asynccontextmanager
     async def choose_files(self, paths: Sequence[str]) -> AsyncIterator[None]:
         """Answers the file chooser that opens inside the block."""
-        if missing := [path for path in paths if not Path(path).is_file()]:  # noqa: ASYNC240 - one stat
-            raise InvalidInput(f"no such file: {', '.join(missing)}")
+        check_files(paths)
         session = await self._keeper.active("choosing files")
         with session.choosers.expected() as opening:
             yield
-            try:
-                async with asyncio.timeout(_ACT_S):
-                    chooser = await opening
-            except TimeoutError:
-                raise TargetError("that opened no file chooser", reason="unfit") from None
-        if len(paths) > 1 and not chooser.is_multiple():
-            raise TargetError("the page takes one file only", reason="unfit")
+            chooser = await taken(opening, paths, seconds=_ACT_S)
         async with self._keeper.page("choosing files", _ACT_S):
             await chooser.set_files(list(paths))
 
-    # StorageState, Capture, Recorder -----------------------------------------------------------------
+    # StorageState, Capture, Recorder, Holding --------------------------------------------------------
 
     async def storage_state(self) -> bytes:
         """Cookies, local storage and IndexedDB, as JSON for `BrowserHost.driver(storage_state=…)`."""
@@ -384,27 +380,21 @@ class PlaywrightDriver:
         async with self._keeper.page("end of the trace", _OPEN_S):
             return await self._trace.stop()
 
+    async def hold(self, judge: Judge) -> None:
+        """Requests for documents, and downloads, wait for the judge from now on; see `DocumentGate`."""
+        await self._tabs.attached()
+        await self._gate.hold(judge, self._tabs.sessions)
+
+    async def settled(self) -> None:
+        """Returns when nothing is held."""
+        await self._gate.idle()
+
     # inside ------------------------------------------------------------------------------------------
 
     def _on_open(self, session: PageSession) -> None:
         self._acts.follow(session)
         self._downloads.watch(session.page)
 
-    async def _ask_boundary(self, address: str) -> None:
-        """Only for the better message: the proxy decides, at the moment of the request."""
-        if address == "about:blank":
-            return
-        try:
-            await self._boundary.resolve_url(address)
-        except RequestRefused:
-            raise
-        except WorldError:
-            pass  # what cannot be resolved now the browser reports
-
-    def _tab(self, tab: str) -> PageSession:
-        session = self._tabs.find(tab)
-        if session is None:
-            raise InvalidInput(
-                f"there is no tab {tab!r}; open are {', '.join(each.tab for each in self._tabs.sessions)}"
-            )
-        return session
+    async def _on_attached(self, session: PageSession) -> None:
+        self._downloads.measure(session.cdp)
+        await self._gate.follow(session)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from playwright.async_api import Page
+from playwright.async_api import Mouse, Page
 
 from agentloop.browser.keys import KEY_EXAMPLES, chord
 from agentloop.errors import InvalidInput
 
-__all__ = ["held_keys", "key_name", "pressed_key"]
+__all__ = ["drag", "held_keys", "key_name", "pressed_key"]
 
+_DRAG_STEPS = 10
 _CONTROLS = {"\r": "Enter", "\n": "Enter", "\t": "Tab", "\b": "Backspace", "\x1b": "Escape", "\x7f": "Delete"}
 
 
@@ -41,3 +42,13 @@ async def held_keys(page: Page, names: Sequence[str]) -> AsyncIterator[None]:
     finally:
         for name in reversed(pressed):
             await page.keyboard.up(name)
+
+
+async def drag(mouse: Mouse, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Presses at one point and lets go at the other, moving in steps."""
+    await mouse.move(*start)
+    await mouse.down()
+    try:
+        await mouse.move(*end, steps=_DRAG_STEPS)
+    finally:
+        await mouse.up()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as PlaywrightError
 
+from agentloop.clock import Clock
 from agentloop.drivers.page_session import PageSession
+from agentloop.errors import InvalidInput
 
 __all__ = ["TabSet"]
 
@@ -18,14 +20,23 @@ _ARRIVE_S = 1.0
 
 
 class TabSet:
-    """Open pages, oldest first. `on_open` is told of each before anything happens in it; `born` counts them,
-    `arrived` also those that were closed at once for being too many."""
+    """Open pages, oldest first. `on_open` is told of each before anything happens in it, `on_attached` is awaited
+    before it is used; `born` counts them, `arrived` also those that were closed at once for being too many."""
 
-    def __init__(self, context: BrowserContext, *, on_open: Callable[[PageSession], None]) -> None:
+    def __init__(
+        self,
+        context: BrowserContext,
+        *,
+        on_open: Callable[[PageSession], None],
+        on_attached: Callable[[PageSession], Awaitable[None]],
+        clock: Clock,
+    ) -> None:
         self.sessions: list[PageSession] = []
         self.active: PageSession | None = None
         self._context = context
         self._on_open = on_open
+        self._on_attached = on_attached
+        self._clock = clock
         self.born = 0
         self.arrived = 0
         self._news = asyncio.Event()
@@ -45,7 +56,7 @@ class TabSet:
     async def expect(self, arrived: int) -> None:
         """Waits, within a second, until so many pages have arrived: a window is announced before its page comes."""
         try:
-            async with asyncio.timeout(_ARRIVE_S):
+            async with self._clock.timeout(_ARRIVE_S):
                 while self.arrived < arrived:
                     self._news.clear()
                     await self._news.wait()
@@ -60,6 +71,13 @@ class TabSet:
     def find(self, tab: str) -> PageSession | None:
         """The open page with this tab id."""
         return next((session for session in self.sessions if session.tab == tab), None)
+
+    def named(self, tab: str) -> PageSession:
+        """The same. Raises `InvalidInput` where there is none."""
+        session = self.find(tab)
+        if session is None:
+            raise InvalidInput(f"there is no tab {tab!r}; open are {', '.join(each.tab for each in self.sessions)}")
+        return session
 
     async def close(self, session: PageSession) -> None:
         """Closes a page without asking it."""
@@ -81,15 +99,16 @@ class TabSet:
             self._attaching[page] = asyncio.create_task(self._refuse(page))
             return
         self.born += 1
-        session = PageSession(page, self.born)
+        session = PageSession(page, self.born, clock=self._clock)
         page.on("close", lambda _: self._remove(session))
         self._on_open(session)
         self._attaching[page] = asyncio.create_task(self._attach(session))
 
     async def _attach(self, session: PageSession) -> None:
         try:
-            async with asyncio.timeout(_ATTACH_S):
+            async with self._clock.timeout(_ATTACH_S):
                 await session.attach()
+                await self._on_attached(session)
             if not session.page.is_closed():
                 self.sessions.append(session)
                 self.sessions.sort(key=lambda known: known.number)
