@@ -238,11 +238,9 @@ class Loop:
     ) -> None:
         if capabilities and sandbox_builder is not None:
             raise TypeError("give Loop either capabilities or a sandbox_builder, not both")
-        self.store = store
+        self.store, self.model, self.verify = store, model, verify
         self.builder: SandboxBuilder = sandbox_builder or CapabilityBuilder(capabilities)
-        self.model = model
         self.settings = LoopSettings.of(limits, history_window, compactor, context_budget, settings=settings)
-        self.verify = verify
         bound = Secrets(secrets)
         self._given = Collaborators(
             store=store,
