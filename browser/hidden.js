@@ -48,8 +48,18 @@ function listeningForOthers(candidates) {
 
 const SCOPE_LIMIT = 60;
 const SMALL = 300; // elements that are looked through as one
+let searched = ""; // what was looked through last
 
+// null where that is what was looked through before, with no element more or less in it.
 function scopes() {
+  const found = partsInSight();
+  const looks = found.map((element) => `${keyOf(element)} ${all(element, "*").length}`).join();
+  if (looks === searched) return null;
+  searched = looks;
+  return found;
+}
+
+function partsInSight() {
   const { view } = topView(null);
   const isInSight = (element) => !hasBox(boxOf(element)) || !!overlap(boxOf(element), view);
   const found = [];

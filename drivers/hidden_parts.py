@@ -30,7 +30,11 @@ async def teach_listeners(script: Installed) -> int:
     found = frozenset[int]() if record.crowded else await _listening(script, [await _document(script)])
     if record.crowded or len(found) > _MANY:
         record.crowded = True
-        found = await _listening_in_sight(script)
+        scopes = await _elements(script, "scopes")
+        if scopes is None:
+            return 0
+        found = await _listening_below(script, scopes)
+        await _release(script)
     fresh = sorted(found - record.heard)[:_TOLD_AT_ONCE]
     if not fresh and found == record.heard:
         return 0
@@ -45,7 +49,7 @@ async def teach_listeners(script: Installed) -> int:
 
 async def teach_closed_roots(script: Installed) -> int:
     """Tells the page script of the closed shadow roots of what it suspects to hold some; gives their number."""
-    hosts = await _elements(script, "suspects")
+    hosts = await _elements(script, "suspects") or ()
     described = await asyncio.gather(*(_sent(script, "DOM.describeNode", objectId=host) for host in hosts))
     pairs = [
         (host, root["backendNodeId"])
@@ -90,13 +94,11 @@ async def _listening(script: Installed, roots: Sequence[str]) -> frozenset[int]:
     )
 
 
-async def _listening_in_sight(script: Installed) -> frozenset[int]:
-    scopes = await _elements(script, "scopes")
-    found = await _listening(
-        script, await asyncio.gather(*(_in_page_world(script, each, group=_group(script)) for each in scopes))
+async def _listening_below(script: Installed, elements: Sequence[str]) -> frozenset[int]:
+    group = _group(script)
+    return await _listening(
+        script, await asyncio.gather(*(_in_page_world(script, each, group=group) for each in elements))
     )
-    await _release(script)
-    return found
 
 
 def _group(script: Installed) -> str:
@@ -108,9 +110,11 @@ async def _release(script: Installed) -> None:
     await _sent(script, "Runtime.releaseObjectGroup", objectGroup=_group(script))
 
 
-async def _elements(script: Installed, op: str) -> list[str]:
-    """The elements that the script returns for `op`."""
+async def _elements(script: Installed, op: str) -> list[str] | None:
+    """The elements that the script returns for `op`, None when it returns null."""
     array = await script.ask_for_object({"op": op}, group=_group(script))
+    if array is None:
+        return None
     properties = await script.cdp.send("Runtime.getProperties", {"objectId": array, "ownProperties": True})
     return [each["value"]["objectId"] for each in properties["result"] if each["name"].isdigit()]
 
