@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.artifacts.egress import EgressManifest
-from agentloop.build import loop_settings, named_capabilities, untold
+from agentloop.build import loop_settings, named_capabilities, secret_capabilities, untold
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput, RequestRefused
@@ -18,6 +18,7 @@ from agentloop.guard.grants import OnAsk
 from agentloop.guard.network.pattern import Pattern, for_browser
 from agentloop.guard.network.url import parse_url
 from agentloop.guard.redact import Redactor
+from agentloop.guard.secrets import Secret
 from agentloop.journal import OnEvent
 from agentloop.llm.base import LLM
 from agentloop.loop import Loop, RunHandle, Verify
@@ -51,6 +52,7 @@ class BrowseOptions:
 
     A `store` of the caller's is not closed; without one, nothing is kept. `session` goes on with that session:
     its history, carry (unless `fresh`), and browser state. Files for pages are taken from `workspace`.
+    `secrets` are for scripts to use and never to see.
     `enabled` and `setup` are the request's; see `build.loop_settings` for the two windows.
     """
 
@@ -80,6 +82,7 @@ class BrowseOptions:
     history_window: int | None = None
     setup: Mapping[str, Json] = field(default_factory=dict)
     workspace: str | None = None
+    secrets: Sequence[Secret] = ()
 
 
 @asynccontextmanager
@@ -99,6 +102,7 @@ async def open_browse(
     manifest that cannot be written.
     """
     _check(options)
+    from agentloop.browser.hiding import hiding
     from agentloop.browser.pack import browser_capability
     from agentloop.browser.vision import LLMVision
     from agentloop.drivers.host import BrowserHost
@@ -127,7 +131,7 @@ async def open_browse(
             ) as driver:
                 if context.egress.boundary == "unguarded":
                     await context.emit("warning", content=_UNGUARDED)
-                pages.append(DriverPage(driver))
+                pages.append(DriverPage(hiding(driver, context.secrets)))
                 yield driver
 
         async def verify(handle: RunHandle) -> Sequence[Mapping[str, Json]]:
@@ -172,7 +176,13 @@ def _loop(
     return Loop(
         llm=llm,
         store=options.store or MemoryStore(),
-        capabilities=[browser, untold(named_capabilities(["markdown"])[0]), *options.capabilities],
+        capabilities=[
+            browser,
+            untold(named_capabilities(["markdown"])[0]),
+            *secret_capabilities(options.secrets),
+            *options.capabilities,
+        ],
+        secrets=options.secrets,
         model=options.model,
         settings=settings,
         on_ask=on_ask,
@@ -223,6 +233,7 @@ async def browse(
     artifacts: Artifacts | None = None,
     egress: str | os.PathLike[str] | None = None,
     expect: Sequence[str] = (),
+    secrets: Sequence[Secret] = (),
     on_event: OnEvent | None = None,
 ) -> RunResult:
     """Does one task in a fresh browser and returns how it went; see `BrowseOptions` for the arguments.
@@ -243,6 +254,7 @@ async def browse(
         artifacts=artifacts,
         egress=egress,
         expect=expect,
+        secrets=secrets,
     )
     if llm is not None:
         return await _browse(task, options, llm=llm, on_event=on_event)

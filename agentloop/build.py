@@ -15,6 +15,7 @@ from agentloop.context.prompt import Prompt, PromptName
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput
 from agentloop.guard.network.base import OwnPorts
+from agentloop.guard.secrets import Secret
 from agentloop.packs.base import Pack
 from agentloop.records import RunLimits
 
@@ -29,6 +30,7 @@ __all__ = [
     "loop_settings",
     "named_capabilities",
     "said_by_project",
+    "secret_capabilities",
     "untold",
 ]
 
@@ -92,6 +94,15 @@ def said_by_project(folder: str | os.PathLike[str], *, context_window: int | Non
 
     sized = None if context_window is None else min(Profile.for_window(context_window).inline_bytes, INLINE_BYTES)
     return project_capabilities(folder, inline_bytes=sized)
+
+
+def secret_capabilities(secrets: Sequence[Secret]) -> tuple[Capability, ...]:
+    """`secret()` for the scripts of a run that any are bound to."""
+    if not secrets:
+        return ()
+    from agentloop.packs.secret import secret_capability
+
+    return (secret_capability(),)
 
 
 def untold(capability: Capability) -> Capability:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from agentloop import choices
 from agentloop.errors import InvalidInput
+from agentloop.guard.secrets import Secret, SecretBinding, read_bindings
 from agentloop.records import Json, Prices, RunLimits
 
 __all__ = ["Ignored", "Settings", "config_file", "data_directory", "database_path"]
@@ -134,6 +135,8 @@ class Settings:
     """There is neither fetch nor http."""
     no_project: bool = _setting(choices.flag, False)
     """Neither AGENTS.md nor skills of the workspace are read."""
+    secret: tuple[SecretBinding, ...] = _setting(read_bindings, (), lasts=False)
+    """Secrets that scripts may use and never see; their values stay in the environment."""
     approve: Literal["prompt", "auto", "deny"] | None = _setting(choices.one_of("prompt", "auto", "deny"), lasts=False)
     """How permission questions are answered; None: prompt at a terminal, else deny."""
     db: Path | None = _setting(choices.path, lasts=False)
@@ -223,6 +226,11 @@ class Settings:
             egress_bytes=self.max_egress_bytes,
             prices=self.price or Prices(),
         )
+
+    def secrets(self, environ: Mapping[str, str] | None = None) -> tuple[Secret, ...]:
+        """The secrets with their values. Raises `InvalidInput` that names a variable which is not set."""
+        env = os.environ if environ is None else environ
+        return tuple(binding.read(env) for binding in self.secret)
 
     def to_dict(self) -> dict[str, Json]:
         """What was chosen of all that shapes a run, as JSON values; neither permissions nor where it is kept."""

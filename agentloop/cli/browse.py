@@ -111,4 +111,5 @@ def _browse_options(
         history_window=settings.history_window,
         workspace=str(chosen.cwd),
         setup=setup_of("browse", chosen),
+        secrets=chosen.secrets,
     )

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
+from agentloop.guard.secrets import Secret
 from agentloop.settings import Settings
 
 __all__ = [
@@ -103,6 +104,7 @@ PERMISSION = (
     _switch("--dangerously-allow-shell", "exec takes a shell's line, too: it does whatever the line says."),
     _switch("--no-exec", "No exec, whatever was added."),
     _switch("--no-network", "No fetch and no http."),
+    _names("--secret", "NAME=env:VAR@URL", "A variable's value as secret(NAME), for the host at URL; repeatable."),
     _choice("--approve", "prompt|auto|deny", "Who answers permission questions.  [prompt at a terminal, else deny]"),
 )
 """What scripts may do."""
@@ -187,6 +189,7 @@ class TaskOptions:
     expect: tuple[str, ...] = ()
     json: bool = False
     json_stream: bool = False
+    secrets: tuple[Secret, ...] = ()
 
     @classmethod
     def read(
@@ -211,6 +214,7 @@ class TaskOptions:
             expect=given.get("expect", ()),
             json=given["json"],
             json_stream=given["json_stream"],
+            secrets=settings.secrets(),
         )
 
 

@@ -23,6 +23,7 @@ class Remembered:
     cwd: Path | None
     settings: Mapping[str, object]
     expect: tuple[str, ...]
+    secrets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, run: RunRecord) -> Remembered:
@@ -33,6 +34,7 @@ class Remembered:
             cwd=Path(setup["cwd"]) if setup.get("cwd") else None,
             settings=setup.get("settings", {}),
             expect=tuple(setup.get("expect", ())),
+            secrets=tuple(setup.get("secrets", ())),
         )
 
 
@@ -43,4 +45,6 @@ def setup_of(command: CommandName, options: TaskOptions) -> dict[str, Json]:
         "cwd": str(options.cwd),
         "settings": options.settings.to_dict(),
         "expect": list(options.expect),
+        # Which variables, never what is in them: whoever takes the run up gives them anew.
+        "secrets": [str(binding) for binding in options.settings.secret],
     }

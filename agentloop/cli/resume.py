@@ -27,6 +27,7 @@ from agentloop.settings import Settings, database_path
 
 if TYPE_CHECKING:
     from agentloop.cli.command_context import CommandContext
+    from agentloop.cli.remembered import Remembered
     from agentloop.journal import OnEvent
     from agentloop.loop import RunHandle
     from agentloop.records import RunRecord, Session
@@ -90,7 +91,18 @@ def _options(run: RunRecord, given: dict[str, Any]) -> TaskOptions:
         remembered={**begun.settings, "ephemeral": False},
         has_exec=begun.command == "run",
     )
+    if not run.status.terminal:
+        _need_secrets(begun, options)
     return replace(options, session=run.session_id)
+
+
+def _need_secrets(begun: Remembered, options: TaskOptions) -> None:
+    """A run is not gone on with while what it must keep out of its record is not known. Raises `click.UsageError`."""
+    given = {binding.name for binding in options.settings.secret}
+    missing = [text for text in begun.secrets if text.partition("=")[0] not in given]
+    if missing:
+        flags = " ".join(f"--secret {text}" for text in missing)
+        raise click.UsageError(f"this run was begun with secrets, which are kept nowhere: give {flags} again")
 
 
 def _tell(run: RunRecord, options: TaskOptions) -> int:

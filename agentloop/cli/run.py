@@ -50,7 +50,7 @@ def open_run(
 async def _open(
     command: CommandContext, session: Session, on_event: OnEvent, message: str | None
 ) -> AsyncIterator[RunHandle]:
-    from agentloop.build import loop_settings
+    from agentloop.build import loop_settings, secret_capabilities
     from agentloop.cli.adding import standing_capabilities
     from agentloop.loop import Loop
     from agentloop.records import RunRequest
@@ -60,7 +60,8 @@ async def _open(
     loop = Loop(
         llm=command.llm,
         store=command.store,
-        capabilities=capabilities,
+        capabilities=[*capabilities, *secret_capabilities(command.options.secrets)],
+        secrets=command.options.secrets,
         model=settings.model or session.model or None,
         settings=loop_settings(
             limits=settings.limits,
