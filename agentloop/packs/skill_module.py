@@ -24,8 +24,8 @@ def skill_module(name: str, code: str, description: str = "") -> Pack:
 
     Without an argument `args` is {}. A body with `await` makes it an async function. Each call is told as a
     `sandbox_event` of kind "skill_call", each failure as one of kind "error". Nothing is compiled here:
-    `validate_module_code` does that. Raises `InvalidInput` for a name that is none, and for code that is empty
-    or beyond 256 KiB; a name that something else has is an error once they meet.
+    `validate_module_code` does that. In a run, one whose name is taken is left out with a warning. Raises
+    `InvalidInput` for a name that is none, and for code that is empty or beyond 256 KiB.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(f"{name!r} can be no function's name: use letters, digits and _, no digit first")
@@ -40,6 +40,7 @@ def skill_module(name: str, code: str, description: str = "") -> Pack:
         declarations=f"/** {told.replace('*/', '* /')} */\ndeclare function {signature}\n",
         help={name: f"{description.strip() or told}\n\n{signature}"},
         functions={name: code},
+        gives_way=True,
     )
 
 

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from agentloop.capabilities import BuildContext
+from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput
 from agentloop.guard.policy import Decision, ToolCall
 from agentloop.llm import Scripted
@@ -77,11 +77,12 @@ def test_a_description_cannot_end_its_comment() -> None:
     assert len(pack.declarations.splitlines()) == 2
 
 
-async def test_it_sees_what_scripts_see() -> None:
-    async def stock(name: str) -> int:
-        return 12
+async def _stock(name: str) -> int:
+    return 12
 
-    shop = Pack(name="shop", description="", primitives={"shop.stock": Primitive(stock)})
+
+async def test_it_sees_what_scripts_see() -> None:
+    shop = Pack(name="shop", description="", primitives={"shop.stock": Primitive(_stock)})
     enough = skill_module("enough", "log('looking'); return shop.stock(args.name) > args.least")
     async with opened(shop, enough) as (sandbox, _):
         assert await value(sandbox, "enough({name: 'socks', least: 3})") is True
@@ -201,6 +202,26 @@ async def test_a_policy_denies_it_by_name() -> None:
             outcome = await sandbox.run(call)
             assert outcome.error is not None and outcome.error.message == "denied: not today"
             assert outcome.logs == ""
+
+
+async def test_in_a_run_one_whose_name_is_taken_is_left_out_and_the_others_stay() -> None:
+    told: list[tuple[str, str]] = []
+    taken = [skill_module_capability(name, "return 0") for name in ("stock", "log", "Shop", "fine")]
+    standing = Pack(name="shop", description="", primitives={"stock.of": Primitive(_stock)})
+
+    async def build(context: BuildContext) -> Sequence[Pack]:
+        return [standing, skill_module("double", "return args.n * 2")]
+
+    loop = Loop(
+        llm=Scripted(["```javascript\nfunction run() { answer([fine(), double({ n: 2 }), stock.of('socks')]) }\n```"]),
+        store=MemoryStore(),
+        capabilities=[*taken, Capability(name="shop", description="", build=build)],
+    )
+    async with loop:
+        result = await loop.run(RunRequest("go"), on_event=lambda e: told.append((e.type, e.content)))
+    warnings = [content for type, content in told if type == "warning"]
+    assert result.final_text == "[0,4,12]", result.reason
+    assert [warning.split("'")[1] for warning in warnings] == ["stock", "log", "Shop"]
 
 
 async def test_in_a_run_its_calls_are_events() -> None:
