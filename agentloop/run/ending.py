@@ -120,6 +120,8 @@ async def _last_steps(context: RunContext, end: EndRun, judge: Judge | None) -> 
     journal = context.journal
     if context.in_script:
         await journal.step("execute_js_result", feedback.say("interrupted"))
+    if end.status is Status.BUDGET:
+        await journal.emit("budget_spent", content=str(end.data or end.reason), args={"reason": end.reason})
     if end.status is not Status.COMPLETED:
         await journal.step("error", str(end.data or end.reason or end.status), args={"reason": end.reason})
         return _Verdict(status=end.status, reason=end.reason)

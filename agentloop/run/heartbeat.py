@@ -33,4 +33,4 @@ async def beating(store: RunStore, run: RunRecord) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
-        await asyncio.wait([task])
+        await asyncio.wait([task], timeout=BEAT_S)

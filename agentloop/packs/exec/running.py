@@ -232,7 +232,8 @@ class _Supervisor:
                 await self.process.wait()
         except TimeoutError:
             self._kill()
-            await self.process.wait()
+            # A process that is stuck in the kernel outlives even this.
+            await asyncio.wait([asyncio.ensure_future(self.process.wait())], timeout=_END_S)
 
     def _kill(self) -> None:
         for pid, kill in ((self.command, os.killpg), (self.process.pid, os.kill)):
