@@ -313,9 +313,12 @@ async def test_iterations_run_out_and_the_model_is_warned_two_before() -> None:
 )
 async def test_budgets_end_the_run(limits: RunLimits, reason: str) -> None:
     replies = [ModelReply(content=returns(f'"{n:020d}"'), usage=Usage(prompt=100, completion=20)) for n in range(9)]
-    result, _, llm = await play(replies, limits=limits)
+    result, events, llm = await play(replies, limits=limits)
     assert (result.status, result.reason) == (Status.BUDGET, reason)
     assert len(llm.requests) < 4
+    (spent,) = [event for event in events if event.type == "budget_spent"]
+    assert spent.args == {"reason": reason} and str(getattr(limits, reason)) in spent.content
+    assert types(events)[-3:] == ["budget_spent", "error", "done"]
 
 
 async def test_primitive_calls_are_a_budget_of_the_run() -> None:
@@ -323,10 +326,11 @@ async def test_primitive_calls_are_a_budget_of_the_run() -> None:
         return 1
 
     script = js("function run(args) { for (let i = 0; i < 6; i++) tick(); return { n: (args.n || 0) + 1 } }")
-    result, _, _ = await play(
+    result, events, _ = await play(
         [script] * 3, capabilities=[capability("t", pack_of("tick", tick))], limits=RunLimits(primitive_calls=10)
     )
     assert (result.status, result.reason) == (Status.BUDGET, "primitive_calls")
+    assert types(events).count("budget_spent") == 1
 
 
 async def test_cancel_ends_a_run_inside_a_script_and_writes_its_last_steps() -> None:

@@ -66,15 +66,6 @@ class Redactor:
         """Placeholders are `[redacted:secret.<name>]`."""
         return cls((value, f"[redacted:secret.{name}]") for name, value in secrets.items())
 
-    @classmethod
-    def from_lists(cls, values: Sequence[str], placeholders: Sequence[str]) -> Redactor:
-        """The first value by the first placeholder, and so on. Raises `InvalidInput` for lists of unequal length."""
-        if len(values) != len(placeholders):
-            raise InvalidInput(
-                f"{len(values)} secret values and {len(placeholders)} placeholders: give one placeholder for each value"
-            )
-        return cls(zip(values, placeholders, strict=True))
-
     def text(self, text: str) -> str:
         """`text` without the secrets."""
         if not self._secrets:

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final
@@ -233,7 +233,9 @@ class _Supervisor:
         except TimeoutError:
             self._kill()
             # A process that is stuck in the kernel outlives even this.
-            await asyncio.wait([asyncio.ensure_future(self.process.wait())], timeout=_END_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_END_S):
+                    await self.process.wait()
 
     def _kill(self) -> None:
         for pid, kill in ((self.command, os.killpg), (self.process.pid, os.kill)):
