@@ -12,6 +12,7 @@ import pytest
 SAYS = {
     "embed": "completed: This project has no skills.",
     "hello": "completed: The cheapest lamp is Birch lamp 138: 50 EUR.",
+    "openapi": "completed: 200: red lamp under 50, green lamp under 50",
     "own_driver": "['Oak lamp 38', 'Oak lamp 118', 'Oak lamp 198']",
     "own_pack": "completed: 12 socks, 0 hats",
 }

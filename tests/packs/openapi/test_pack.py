@@ -444,6 +444,19 @@ async def test_secrets_of_the_run_are_filled_in_for_their_hosts() -> None:
     assert not other.requests
 
 
+async def test_a_body_with_a_secret_follows_no_redirect_to_another_host() -> None:
+    async with listening() as api, listening("127.0.0.2") as other:
+        api.answers["/pets"] = web.Response(status=307, headers={"Location": f"{other.url}/pets"})
+        secret = Secret(name="TOKEN", value=KEY, origins=(api.url,))
+        capability = openapi_capability(pets(), base_url=api.url, allow=[other.url])
+        async with built(capability, secrets=Secrets([secret])) as pack:
+            call = f"require('pet-store-api').postPets({{body: {{a: '{secret.placeholder}'}}}})"
+            assert "RequestRefused: the request has a secret in it" in await thrown(pack, call)
+
+    assert KEY in api.bodies[0].decode()
+    assert not other.requests
+
+
 async def test_events_tell_of_calls_and_of_failures() -> None:
     events: list[dict[str, Json]] = []
     async with listening() as api, built(openapi_capability(pets(), base_url=api.url), events=events) as pack:
