@@ -102,7 +102,6 @@ async def open_browse(
     manifest that cannot be written.
     """
     _check(options)
-    from agentloop.browser.hiding import hiding
     from agentloop.browser.pack import browser_capability
     from agentloop.browser.vision import LLMVision
     from agentloop.drivers.host import BrowserHost
@@ -131,7 +130,7 @@ async def open_browse(
             ) as driver:
                 if context.egress.boundary == "unguarded":
                     await context.emit("warning", content=_UNGUARDED)
-                pages.append(DriverPage(hiding(driver, context.secrets)))
+                pages.append(_page(driver, context))
                 yield driver
 
         async def verify(handle: RunHandle) -> Sequence[Mapping[str, Json]]:
@@ -154,6 +153,12 @@ async def open_browse(
             await loop.open(_request(task, options), on_event=on_event) as handle,
         ):
             yield handle
+
+
+def _page(driver: Driver, context: BuildContext) -> DriverPage:
+    from agentloop.browser.hiding import hiding
+
+    return DriverPage(hiding(driver, context.secrets))
 
 
 async def _manifest(egress: str | os.PathLike[str] | EgressManifest | None) -> EgressManifest | None:
