@@ -31,10 +31,12 @@ _ROLES: Final = re.compile(
 """What begins a word by which chat templates part system, user and model; some servers read it in any text."""
 _OPEN: Final = r"[\[\uff3b\u3010\u3014\u27e6]"
 _CLOSE: Final = r"[\]\uff3d\u3011\u3015\u27e7]"
-_NUMBER: Final = re.compile(rf"{_OPEN}(\s*\w{{0,9}}\s*){_CLOSE}")
-_LATE_CLOSE: Final = re.compile(rf"^(\s*\w{{0,9}}\s*){_CLOSE}", re.MULTILINE)
-_MARK: Final = re.compile(rf"(?<!\w){_OPEN}(\s*\d{{1,9}}\s*){_CLOSE}(?=\s+\w)")
+_NUMBER: Final = re.compile(rf"{_OPEN}(\s{{0,9}}\w{{0,9}}\s{{0,9}}){_CLOSE}")
+_LATE_CLOSE: Final = re.compile(rf"^(\s{{0,9}}\w{{0,9}}\s{{0,9}}){_CLOSE}", re.MULTILINE)
+_MARK: Final = re.compile(rf"(?<!\w){_OPEN}(\s{{0,9}}\d{{1,9}}\s{{0,9}}){_CLOSE}(?=\s+\w)")
 _BRACKET: Final = re.compile(r"[\[\]]")
+_SUSPECT: Final = re.compile(r"[^\n\t -;=-Z\\^_a-~\u00c0-\u024f\u2013\u2014\u2026\u20ac]|PAGE|CHANGED|(?i:outside)")
+"""Without any of these, as nearly all pieces of a page, a text is left as it is; looking costs a tenth of changing."""
 
 
 def fence(text: str, nonce: str | None = None) -> str:
@@ -63,23 +65,25 @@ def plain(text: str) -> str:
     The bracket that closes a number may be in another piece of text than the one that opens it, so one near the
     beginning of a line counts by itself.
     """
+    if _SUSPECT.search(text) is None:
+        return text
     text = _LATE_CLOSE.sub(r"\1)", _NUMBER.sub(r"(\1)", _broken_up(visible(text))))
     return text.replace("`" * 3, "'" * 3)
 
 
 def seamless(line: str) -> str:
     """A line put together of `plain` pieces, without the words of ours that two of them made together."""
-    return _broken_up(line)
+    return line if _SUSPECT.search(line) is None else _broken_up(line)
 
 
 def tame(text: str) -> str:
     """Words of ours that name what strangers named: they may have brackets, but no line looks like a mark."""
-    return _MARK.sub(r"(\1)", _broken_up(visible(text)))
+    return text if _SUSPECT.search(text) is None else _MARK.sub(r"(\1)", _broken_up(visible(text)))
 
 
 def one_line(text: str, limit: int) -> str:
     """The same on one line of at most `limit` characters."""
-    return _cut(" ".join(tame(text).split()), limit)
+    return _cut(tame(" ".join(visible(text).split())), limit)
 
 
 def visible(text: str) -> str:

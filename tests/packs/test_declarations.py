@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,7 @@ async def room(tmp_path: Path) -> AsyncIterator[Room]:
         yield Room(stack=stack, folder=tmp_path)
 
 
+@cache
 def names() -> list[str]:
     """The packs of the package: of each function `<name>_pack` the name."""
     found = [

@@ -150,6 +150,13 @@ async def test_method_and_body_reach_the_server(options: dict[str, Any], body: b
     assert site.requests[0].headers.get("content-type") == kind
 
 
+async def test_a_script_may_name_another_user_agent() -> None:
+    async with served() as site:
+        await got("fetch(U, {headers: {'User-Agent': 'mine/2'}})", site)
+
+    assert site.requests[0].headers["user-agent"] == "mine/2"
+
+
 @pytest.mark.parametrize(
     ("auth", "header"),
     [({"bearer": "t0k"}, "Bearer t0k"), ({"user": "me", "password": "a:b"}, "Basic bWU6YTpi")],
