@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -134,7 +134,7 @@ def instructions_capability(instructions: Instructions, *, inline_bytes: int | N
     """The instructions in the prompt of each run, whole, or with `inline_bytes` as `Instructions.catalogue` has them.
 
     In the latter case scripts have `projectList` and `projectGet`. `help(name)` gives each text, too. What could not
-    be read is a warning of the run.
+    be read is a warning of the run. A run that is taken up again has them too, unlike `RunRequest.context`.
     """
     pack = _pack(instructions, inline_bytes)
 
@@ -153,18 +153,22 @@ def project_words() -> Mapping[str, str]:
 
 
 def _pack(instructions: Instructions, inline_bytes: int | None) -> Pack:
-    texts = {document.name: document.content for document in instructions.documents}
-    if inline_bytes is None or instructions.size <= inline_bytes:
-        whole = instructions.render()
-        return Pack(name="project_instructions", description=_DESCRIPTION, kind="prompt", prose=whole, help=texts)
-    declarations = _resource("project.d.ts")
-    return Pack(
+    pack = Pack(
         name="project_instructions",
         description=_DESCRIPTION,
         kind="prompt",
+        prose=instructions.render(),
+        help={document.name: document.content for document in instructions.documents},
+        gives_way=True,
+    )
+    if inline_bytes is None or instructions.size <= inline_bytes:
+        return pack
+    declarations = _resource("project.d.ts")
+    return replace(
+        pack,
         declarations=declarations,
         prose=instructions.catalogue(inline_bytes=inline_bytes),
-        help={**texts, **help_texts(declarations)},
+        help={**pack.help, **help_texts(declarations)},
         primitives=_primitives(instructions, inline_bytes),
     )
 
