@@ -62,8 +62,12 @@ async def examine(settings: Settings, *, offline: bool, workspace: Path) -> Asyn
     async for finding in workspace_findings(settings, workspace):
         yield finding
     yield _files()
+    if settings.artifacts is not None:
+        yield await _artifacts(settings.artifacts)
     yield await _sessions(settings)
     yield _permissions(settings)
+    if problem := _unknown_packs(settings):
+        yield problem
     for finding in _settings(settings):
         yield finding
 
@@ -101,12 +105,12 @@ async def _engine() -> Finding:
     try:
         async with open_sandbox() as sandbox:
             outcome = await sandbox.run("function run(args) { return args.n * 2 }", '{"n": 21}')
-            isolation = sandbox.isolation
+            engine, isolation = sandbox.engine, sandbox.isolation
     except AgentLoopError as error:
         return Finding(verdict="FAIL", topic="scripts", text=str(error))
     if outcome.value_json != "42":
         return Finding(verdict="FAIL", topic="scripts", text=f"a trial script did not give 42: {outcome.error}")
-    text = f"quickjs-ng {_version('quickjs-ng')} in a process of its own, isolation: {isolation}"
+    text = f"{engine} in a process of its own, isolation: {isolation}"
     return Finding(verdict="ok" if isolation == "seccomp" else "warn", topic="scripts", text=text)
 
 
@@ -165,6 +169,26 @@ def _files() -> Finding:
     if _writable(folder):
         return Finding(verdict="ok", topic="files", text=str(folder))
     return Finding(verdict="FAIL", topic="files", text=f"{folder} cannot be written to")
+
+
+async def _artifacts(folder: Path) -> Finding:
+    from agentloop.artifacts.folder import FolderArtifacts
+
+    try:
+        await FolderArtifacts(folder).check()
+    except InvalidInput as error:
+        return Finding(verdict="FAIL", topic="artifacts", text=str(error))
+    return Finding(verdict="ok", topic="artifacts", text=str(folder))
+
+
+def _unknown_packs(settings: Settings) -> Finding | None:
+    from agentloop.cli.adding import check_names
+
+    try:
+        check_names(settings)
+    except InvalidInput as error:
+        return Finding(verdict="FAIL", topic="packs", text=str(error))
+    return None
 
 
 async def _sessions(settings: Settings) -> Finding:

@@ -58,6 +58,22 @@ async def test_a_model_that_refuses_the_key_fails(repository: Path, tmp_path: Pa
     assert re.search(r"^FAIL +model: .*401", out, re.MULTILINE)
 
 
+def test_packs_and_folders_that_cannot_be_are_failures(agentloop: Run, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    given = {"AGENTLOOP_WITH": "fetch,wrokspace", "AGENTLOOP_DB": str(tmp_path / "taken")}
+    done = agentloop("doctor", "--offline", "--artifacts", str(tmp_path / "taken" / "below"), env=given)
+    failures = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
+    assert done.returncode == 1
+    assert any("packs: AGENTLOOP_WITH: no pack is called 'wrokspace'; did you mean workspace?" in line for line in failures)
+    assert any(f"artifacts: files cannot be kept in {tmp_path / 'taken' / 'below'}" in line for line in failures)
+    assert any(line.startswith("FAIL  sessions: ") for line in failures)
+
+
+def test_the_engine_that_runs_scripts_is_named(agentloop: Run) -> None:
+    (line,) = [line for line in agentloop("doctor", "--offline").stdout.splitlines() if " scripts: " in line]
+    assert re.search(r"scripts: quickjs(-ng)? \d+\.\d+\S* in a process of its own, isolation: ", line)
+
+
 def test_each_setting_is_shown_with_who_chose_it(agentloop: Run, tmp_path: Path) -> None:
     workspace = tmp_path / "work"
     workspace.mkdir()
