@@ -317,6 +317,7 @@ async def skilled() -> AsyncIterator[ProcessSandbox]:
     }
     packs = [
         Pack(name="maths", description="sums", kind="module", modules=modules, help={"sum": "Adds.\nTwo numbers."}),
+        Pack(name="wordy", description="", help={"long": "x" * 1000}),
         Pack(name="plain", description="just words", kind="prompt"),
     ]
     async with open_sandbox(packs=packs, engine=ENGINE) as sandbox:
@@ -380,6 +381,7 @@ async def test_help(skilled: ProcessSandbox) -> None:
 async def test_skills(skilled: ProcessSandbox) -> None:
     assert await value(skilled, "skillList()") == [
         {"name": "maths", "description": "sums", "type": "module"},
+        {"name": "wordy", "description": "", "type": "pack"},
         {"name": "plain", "description": "just words", "type": "prompt"},
     ]
     assert await value(skilled, "[skillGet('sum'), skillGet('plain')]") == ["Adds.\nTwo numbers.", "just words"]
@@ -399,6 +401,7 @@ async def test_help_is_a_title_sorted_lines_and_a_hint(skilled: ProcessSandbox) 
     assert title and hint.startswith('help("name")') and (blank, gap) == ("", "")
     assert all(line.startswith("  ") and " — " in line for line in lines)
     assert lines == sorted(lines)
+    assert f"  long — {'x' * 159}…" in lines
     assert await value(skilled, "help(null)") == await value(skilled, "help('')") == await value(skilled, "help()")
     assert "help()" in await value(skilled, "help('nope')")
 

@@ -72,10 +72,15 @@
     return module.exports;
   };
 
+  const firstLine = (words) => {
+    const line = String(words).trim().split("\n")[0];
+    return line.length > 160 ? line.slice(0, 159) + "…" : line;
+  };
+
   const help = (name) => {
     const entries = data("help");
     if (name === undefined || name === null || name === "") {
-      const lines = Object.keys(entries).sort().map((key) => `  ${key} — ${String(entries[key]).trim().split("\n")[0]}`);
+      const lines = Object.keys(entries).sort().map((key) => `  ${key} — ${firstLine(entries[key])}`);
       return ["What a script can call:", "", ...lines, "", 'help("name") tells more about one of them.'].join("\n");
     }
     const key = typeof name === "function" ? name.name : String(name);
