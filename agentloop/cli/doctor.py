@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
@@ -56,6 +56,9 @@ async def examine(settings: Settings, *, offline: bool, workspace: Path) -> Asyn
 
     yield _package()
     yield await _engine()
+    if problem := _unknown_packs(settings, workspace):
+        yield problem
+        settings = replace(settings, packs=(), enable=None)
     yield await _browser(settings)
     async for finding in _model(settings, offline=offline):
         yield finding
@@ -66,8 +69,6 @@ async def examine(settings: Settings, *, offline: bool, workspace: Path) -> Asyn
         yield await _artifacts(settings.artifacts)
     yield await _sessions(settings)
     yield _permissions(settings)
-    if problem := _unknown_packs(settings):
-        yield problem
     for finding in _settings(settings):
         yield finding
 
@@ -181,11 +182,11 @@ async def _artifacts(folder: Path) -> Finding:
     return Finding(verdict="ok", topic="artifacts", text=str(folder))
 
 
-def _unknown_packs(settings: Settings) -> Finding | None:
+def _unknown_packs(settings: Settings, workspace: Path) -> Finding | None:
     from agentloop.cli.adding import check_names
 
     try:
-        check_names(settings)
+        check_names(settings, skills_of=workspace)
     except InvalidInput as error:
         return Finding(verdict="FAIL", topic="packs", text=str(error))
     return None

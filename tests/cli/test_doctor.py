@@ -64,7 +64,7 @@ def test_packs_and_folders_that_cannot_be_are_failures(agentloop: Run, tmp_path:
     done = agentloop("doctor", "--offline", "--artifacts", str(tmp_path / "taken" / "below"), env=given)
     failures = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
     assert done.returncode == 1
-    assert any("packs: AGENTLOOP_WITH: no pack is called 'wrokspace'; did you mean workspace?" in line for line in failures)
+    assert any("AGENTLOOP_WITH: no pack is called 'wrokspace'; did you mean workspace?" in line for line in failures)
     assert any(f"artifacts: files cannot be kept in {tmp_path / 'taken' / 'below'}" in line for line in failures)
     assert any(line.startswith("FAIL  sessions: ") for line in failures)
 
