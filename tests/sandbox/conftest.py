@@ -69,6 +69,28 @@ class Probe:
         )
 
 
+class Hand:
+    """Seconds that only a test moves on; it sees when somebody looks at them."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._looked = asyncio.Event()
+
+    def __call__(self) -> float:
+        self._looked.set()
+        return self.now
+
+    async def next_look(self) -> None:
+        self._looked.clear()
+        await self._looked.wait()
+
+    async def until_done(self, task: asyncio.Task[Any]) -> None:
+        """Lets time pass until the task has ended."""
+        while not task.done():
+            self.now += 1
+            await asyncio.wait([task], timeout=0.01)
+
+
 @pytest.fixture
 def probe() -> Probe:
     return Probe()

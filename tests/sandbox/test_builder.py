@@ -6,11 +6,13 @@ from collections.abc import Sequence
 import pytest
 
 from agentloop.capabilities import BuildContext, Capability
+from agentloop.clock import Clock
 from agentloop.errors import EndRun, InvalidInput
 from agentloop.packs.base import Pack, Primitive
 from agentloop.records import Status
 from agentloop.sandbox import CapabilityBuilder, Limits
 from benchmarks.hostile import ENGINE
+from tests.sandbox.conftest import Hand
 
 
 def capability(name: str, *packs: Pack, always_on: bool = False) -> Capability:
@@ -110,12 +112,14 @@ async def test_a_pack_that_hangs_is_left_after_five_seconds() -> None:
 
 
 async def test_limits_and_clock_reach_the_sandbox() -> None:
-    context = BuildContext()
-    async with CapabilityBuilder([], limits=Limits(wall_s=0.3), engine=ENGINE).build(context) as built:
-        with context.clock.pause():
-            running = asyncio.create_task(built.sandbox.run("while (true) {}"))
-            await asyncio.sleep(0.6)
-            assert not running.done()
+    hand = Hand()
+    context = BuildContext(clock=Clock(hand))
+    async with CapabilityBuilder([], limits=Limits(wall_s=0.05), engine=ENGINE).build(context) as built:
+        running = asyncio.create_task(built.sandbox.run("while (true) {}"))
+        for _ in range(8):
+            await hand.next_look()
+        assert not running.done(), "by its clock no time has passed"
+        await hand.until_done(running)
         outcome = await running
     assert outcome.error is not None
     assert outcome.error.where == "timeout"

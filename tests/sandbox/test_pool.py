@@ -24,6 +24,7 @@ from agentloop.records import Json, RunLimits, RunRequest, RunResult, Scope, Sta
 from agentloop.sandbox import BuiltSandbox, CapabilityBuilder, Limits, SandboxPool
 from agentloop.stores.memory import MemoryStore
 from benchmarks.hostile import ENGINE
+from tests.sandbox.conftest import Hand
 
 ENDS_S = 20.0
 
@@ -342,8 +343,10 @@ async def test_the_clock_is_that_of_the_run_that_is_served(pool: SandboxPool, de
 async def test_a_question_of_the_second_run_stops_the_deadline_of_its_script() -> None:
     async def wait_for_a_person() -> None:
         with seen[0].clock.pause():
-            await asyncio.sleep(0.6)
+            hand.now += 600
+        await hand.next_look()
 
+    hand = Hand()
     seen: list[BuildContext] = []
 
     async def build(context: BuildContext) -> Sequence[Pack]:
@@ -351,11 +354,13 @@ async def test_a_question_of_the_second_run_stops_the_deadline_of_its_script() -
         return [Pack(name="p", description="", primitives={"person": Primitive(wait_for_a_person)})]
 
     person = Capability(name="p", description="", build=build)
-    async with SandboxPool(CapabilityBuilder([person], limits=Limits(wall_s=0.5), engine=ENGINE)) as pool:
+    async with SandboxPool(CapabilityBuilder([person], limits=Limits(wall_s=0.05), engine=ENGINE)) as pool:
         for _ in range(2):
-            async with pool.build(of()) as built:
+            async with pool.build(of(clock=Clock(hand))) as built:
                 assert (await built.sandbox.run("person()")).error is None
-                spinning = await built.sandbox.run("while (true) {}")
+                running = asyncio.create_task(built.sandbox.run("while (true) {}"))
+                await hand.until_done(running)
+                spinning = await running
                 assert spinning.error and spinning.error.where == "timeout"
     assert len(seen) == 1
 

@@ -134,7 +134,8 @@ class GuardedClient:
     """Sends requests through a boundary. One serves any number of them at the same time; close it when done.
 
     `on_decision` hears of every hop that was judged. What passes is counted, and held to a cap, by the run's
-    `door`; without one by a door of its own. Nothing is opened before the first request.
+    `door`; without one by a door of its own. What the hops of a request took is read off `now`, in seconds. Nothing is
+    opened before the first request.
     """
 
     def __init__(
@@ -145,9 +146,11 @@ class GuardedClient:
         ssl_context: ssl.SSLContext | None = None,
         on_decision: OnDecision | None = None,
         door: EgressDoor | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.boundary = boundary
         self.limits = limits or ClientLimits()
+        self._now = now
         self._ssl_context = ssl_context
         self._on_decision = on_decision
         self._door = door or Egress().door("fetch")
@@ -176,7 +179,7 @@ class GuardedClient:
         `RequestRefused`, `InvalidInput` for what cannot be sent, and `WorldError` when no whole answer comes.
         """
         hop = self._first(method, parse_url(url) if isinstance(url, str) else url, headers or {}, body)
-        budget = _Budget(self.limits.timeout_s)
+        budget = _Budget(self.limits.timeout_s, self._now)
         while True:
             checked = await self._judged(hop.url, admit or self.boundary.resolve_url)
             async with budget.spending(hop.url), self._sent(hop, checked) as response:
@@ -294,19 +297,20 @@ class GuardedClient:
 class _Budget:
     """The seconds of one request, spent hop by hop."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, now: Callable[[], float]) -> None:
         self._whole = self._left = seconds
+        self._now = now
 
     @asynccontextmanager
     async def spending(self, url: Url) -> AsyncIterator[None]:
-        began = time.monotonic()
+        began = self._now()
         try:
             async with asyncio.timeout(max(self._left, 0)):
                 yield
         except TimeoutError:
             raise WorldError(f"{url.origin} did not answer within {self._whole:g} s") from None
         finally:
-            self._left -= time.monotonic() - began
+            self._left -= self._now() - began
 
 
 def _sendable(headers: Mapping[str, str]) -> dict[str, str]:
