@@ -58,11 +58,11 @@ async def examine(settings: Settings, *, offline: bool, workspace: Path) -> Asyn
     yield await _engine()
     if problem := _unknown_packs(settings, workspace):
         yield problem
-        settings = replace(settings, packs=(), enable=None)
     yield await _browser(settings)
     async for finding in _model(settings, offline=offline):
         yield finding
-    async for finding in workspace_findings(settings, workspace):
+    usable = replace(settings, packs=(), enable=None) if problem else settings
+    async for finding in workspace_findings(usable, workspace):
         yield finding
     yield _files()
     if settings.artifacts is not None:
