@@ -17,7 +17,7 @@ from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.resources import headed, help_texts
 from agentloop.packs.workspace.root import Root
 from agentloop.project.levels import find_levels
-from agentloop.project.reading import beginning, one_line, read_text
+from agentloop.project.reading import beginning, one_line, open_root, read_text
 from agentloop.records import Json
 
 __all__ = [
@@ -191,8 +191,9 @@ def _primitives(instructions: Instructions, inline_bytes: int) -> dict[str, Prim
 
 def _read(root: str, paths: Sequence[str], prefix: str, most: int, errors: list[str]) -> list[Document]:
     found: list[Document] = []
-    opened = Root(root)
-    try:
+    with open_root(root, errors) as opened:
+        if opened is None:
+            return found
         for path in paths:
             try:
                 document = _document(opened, path, prefix, most)
@@ -200,8 +201,6 @@ def _read(root: str, paths: Sequence[str], prefix: str, most: int, errors: list[
                 errors.append(f"{prefix}{path} is left out: {error}")
                 continue
             found += [document] if document else []
-    finally:
-        opened.close()
     return found
 
 

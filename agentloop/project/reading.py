@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import codecs
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from agentloop.errors import InvalidInput
 from agentloop.packs.workspace.root import Root
 
-__all__ = ["MOST_BYTES", "FileText", "beginning", "one_line", "read_text"]
+__all__ = ["MOST_BYTES", "FileText", "beginning", "one_line", "open_root", "read_text"]
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """What is read of a file when there is no other bound."""
@@ -25,6 +27,21 @@ class FileText:
     text: str
     size: int
     complete: bool
+
+
+@contextmanager
+def open_root(folder: str, errors: list[str]) -> Iterator[Root | None]:
+    """The folder for the block; None, and a line in `errors`, where it cannot be opened."""
+    try:
+        root = Root(folder)
+    except InvalidInput as error:
+        errors.append(f"what {folder} says is left out: {error}")
+        yield None
+        return
+    try:
+        yield root
+    finally:
+        root.close()
 
 
 def read_text(root: Root, path: str, *, most: int) -> FileText | None:

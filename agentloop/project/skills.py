@@ -15,7 +15,7 @@ from agentloop.packs.workspace.root import Root
 from agentloop.project.front_matter import split_front_matter
 from agentloop.project.instructions import project_words
 from agentloop.project.levels import find_levels
-from agentloop.project.reading import beginning, one_line, read_text
+from agentloop.project.reading import beginning, one_line, open_root, read_text
 
 __all__ = [
     "MOST_SKILLS",
@@ -119,9 +119,10 @@ def _below(root: str, inside: str, most: int, errors: list[str]) -> dict[str, Sk
     """The skills of one folder of skills; {} where there is none."""
     if not os.path.isdir(root):
         return {}
-    opened = Root(root)
     found: dict[str, Skill] = {}
-    try:
+    with open_root(root, errors) as opened:
+        if opened is None:
+            return found
         for path in _folders(opened, inside, errors):
             try:
                 skill = _skill(opened, f"{path}/{SKILL_FILE}", most)
@@ -132,8 +133,6 @@ def _below(root: str, inside: str, most: int, errors: list[str]) -> dict[str, Sk
                 found[skill.name] = skill
             except InvalidInput as error:
                 errors.append(f"skill {path} is left out: {error}")
-    finally:
-        opened.close()
     return found
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -74,6 +76,25 @@ async def test_one_set_of_capabilities_serves_many_runs_at_once(project: Path) -
     built = [[pack for one in capabilities for pack in await one.build(BuildContext())] for _ in range(2)]
     assert [pack.name for pack in built[0]] == [pack.name for pack in built[1]] == ["project_instructions", "deploy"]
     assert [one.always_on for one in capabilities] == [True, False]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
+async def test_a_repository_that_cannot_be_listed_ends_no_run() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder, "work")
+        (Path(folder) / ".git").mkdir()
+        work.mkdir(mode=0o755)
+        os.chmod(folder, 0o711)
+        try:
+            os.seteuid(65534)
+            capabilities = project_capabilities(work)
+        finally:
+            os.seteuid(0)
+    result, events = await run(capabilities, "answer('done')")
+    assert result.final_text == "done"
+    assert [folder in event.content and "left out" in event.content for event in events if event.type == "warning"] == [
+        True
+    ]
 
 
 def test_what_is_no_folder(project: Path) -> None:
