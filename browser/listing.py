@@ -16,12 +16,14 @@ __all__ = [
     "ScrollState",
     "mark_from",
     "named_alike",
+    "role_word",
     "same_words",
     "select_marks",
     "twin",
 ]
 
 _STILL_PX = 2.0
+_ROLE_LIMIT = 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +104,14 @@ class ElementState:
     contenteditable: bool
 
 
+def role_word(role: str) -> str:
+    """A role as it may stand unquoted in a line: pages may claim any word for one."""
+    return re.sub(r"[^a-z]", "", role)[:_ROLE_LIMIT] or "clickable"
+
+
 def mark_from(raw: Mapping[str, Json], *, number: int, frame: str) -> Mark:
     """The mark of what the page script told."""
+    raw = {**raw, "role": role_word(raw["role"])}
     fields = {name: value for name, value in raw.items() if name not in ("px", "py", "options")}
     return Mark(id=number, frame=frame, point=(raw["px"], raw["py"]), options=tuple(raw.get("options", ())), **fields)
 

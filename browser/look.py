@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from agentloop.browser.base import Mark
 from agentloop.browser.fitting import Line, fitted
-from agentloop.browser.listing import Listing, ScrollState
+from agentloop.browser.listing import Listing, ScrollState, role_word
 from agentloop.guard import fence
 from agentloop.records import Json
 
@@ -209,7 +209,7 @@ class _Page:
             mark = self._marks.get((frame, raw["m"]))
             return None if mark is None else _Leaf(mark_line(mark), block, mark=mark, heading=heading)
         if "d" in raw:
-            return _Leaf(f"{raw['d']} {quote(raw['t'])} disabled", block, heading=heading)
+            return _Leaf(f"{role_word(raw['d'])} {quote(raw['t'])} disabled", block, heading=heading)
         if "i" in raw:
             return _Leaf(f"(image {quote(raw['i'])})", block, heading=heading)
         glued = bool(raw.get("g")) or re.match(r"[.,;:!?)]+(\s|$)", raw["t"]) is not None

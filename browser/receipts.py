@@ -194,7 +194,7 @@ def short_address(url: str, base: str = "") -> str:
     """The path of an http address, with its host when that is not the one of `base`; at most 80 characters."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
-        return _cut(url, 80)
+        return quote(url, 80)[1:-1]
     path = (
         (parts.path or "/")
         + (f"?{parts.query}" if parts.query else "")
