@@ -87,7 +87,7 @@ def test_each_setting_is_shown_with_who_chose_it(agentloop: Run, tmp_path: Path)
         "XDG_DATA_HOME": str(tmp_path / "data"),
         "XDG_CONFIG_HOME": str(tmp_path),
         "AGENTLOOP_MAX_STEPS": "7",
-        "AGENTLOOP_LLM_BASE_URL": "http://ann:secret@127.0.0.1:1/v1?token=hidden",
+        "AGENTLOOP_LLM_BASE_URL": "http://ann:hunter2@127.0.0.1:1/v1?token=hidden",
     }
     done = agentloop("doctor", "--offline", "--cwd", str(workspace), "--timeout", "90s", env=env)
     told = [line.split("settings: ")[1] for line in done.stdout.splitlines() if " settings: " in line]
@@ -98,7 +98,7 @@ def test_each_setting_is_shown_with_who_chose_it(agentloop: Run, tmp_path: Path)
     assert f"{file}: approve is ignored: a workspace may not choose this" in told
     assert f"{file}: dangerously-allow-shell is ignored: a workspace may not choose this" in told
     assert any(line.startswith("defaults: ") and "slow-mo 0" in line for line in told)
-    assert "secret" not in done.stdout and "hidden" not in done.stdout
+    assert "hunter2" not in done.stdout and "hidden" not in done.stdout
     assert "questions are asked at a terminal and denied elsewhere" in done.stdout
 
 
