@@ -10,7 +10,7 @@ const SECRET_FIELDS = /^(text|password|email|tel|url|search|number)$/;
 // The origins of the element's own window and of every window around it; "" for one that cannot be told.
 function originsAround(element) {
   const origins = [];
-  for (let view = element.ownerDocument.defaultView; view; view = view.parent) {
+  for (let view = windowOf(documentOf(element)); view; view = view.parent) {
     origins.push(view.origin === view.location.origin ? view.origin : "null");
     if (view === window) break;
   }
@@ -19,7 +19,7 @@ function originsAround(element) {
   return around ? [...origins, ...around] : [...origins, ""];
 }
 
-const isSubmit = (control) => (control.localName === "button" && control.type === "submit") || (control.localName === "input" && /^(submit|image)$/.test(control.type));
+const isSubmit = (control) => (tagOf(control) === "button" && control.type === "submit") || (tagOf(control) === "input" && /^(submit|image)$/.test(control.type));
 
 function submittersOf(form) {
   const images = queryAll(Node.prototype.getRootNode.call(form), "input[type=image]").filter((image) => image.form === form);
@@ -46,7 +46,7 @@ function againstForm(form, origins) {
 }
 
 function against(element, origins) {
-  const isField = element.localName === "textarea" || (element.localName === "input" && SECRET_FIELDS.test(element.type));
+  const isField = tagOf(element) === "textarea" || (tagOf(element) === "input" && SECRET_FIELDS.test(element.type));
   if (!isField || element.disabled || element.readOnly) return { state: "unfit" };
   const strange = originsAround(element).findIndex((origin) => !origins.includes(origin));
   if (strange >= 0) return { state: strange ? "around" : "frame", where: originsAround(element)[strange] };
@@ -58,7 +58,7 @@ function confide({ key, origins, value = null }) {
   const element = elementOf(key);
   if (!element) return { state: "gone" };
   if (value !== null) element.focus({ preventScroll: true });
-  const wrong = element.isConnected ? against(element, origins) : { state: "gone" };
+  const wrong = isConnected(element) ? against(element, origins) : { state: "gone" };
   if (wrong) return wrong;
   secrets.add(element);
   if (value === null) return { state: "ok" };

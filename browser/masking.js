@@ -37,7 +37,7 @@ function reachOf(element, reaches) {
 const sizeOf = (element) => [widthOf(boxOf(element)), heightOf(boxOf(element))];
 
 function shownIn(control) {
-  const tag = control.localName;
+  const tag = tagOf(control);
   if (tag === "select") return [...control.selectedOptions].map((option) => option.label || option.text).join("\n");
   if (tag === "input" && control.type === "hidden") return "";
   if (tag === "input" && control.type === "file") return [...control.files].map((file) => file.name).join("\n");
@@ -46,7 +46,7 @@ function shownIn(control) {
 
 function attributeText(element) {
   const generated = ["::before", "::after", "::marker"].map((part) => getComputedStyle(element, part).content).filter((text) => /["']/.test(text));
-  const alternative = /^(img|area|input)$/.test(element.localName) ? Element.prototype.getAttribute.call(element, "alt") : "";
+  const alternative = /^(img|area|input)$/.test(tagOf(element)) ? Element.prototype.getAttribute.call(element, "alt") : "";
   return [shownIn(element), alternative, ...generated].filter(Boolean);
 }
 
@@ -74,7 +74,7 @@ function readDrawn(page, view, found) {
   found.changes += changesOf(page);
   walk(page, ALL, (node) => {
     if (++found.nodes > DRAWN_LIMIT) throw new Error("too much is drawn to look through");
-    if (node.nodeType === 3) {
+    if (nodeTypeOf(node) === 3) {
       if (!hasWords(node.data)) return SKIP;
       const range = page.createRange();
       range.selectNodeContents(node);
@@ -84,7 +84,7 @@ function readDrawn(page, view, found) {
       else found.hidden.push(node.data);
       return SKIP;
     }
-    if (/^(script|style|noscript|template)$/.test(node.localName)) return SKIP;
+    if (/^(script|style|noscript|template)$/.test(tagOf(node))) return SKIP;
     if (styleOf(node).display === "none") {
       found.hidden.push(...heldIn(node));
       return SKIP;
@@ -94,8 +94,8 @@ function readDrawn(page, view, found) {
       const boxes = lines(node.getClientRects(), view, reachOf(node, reaches));
       for (const text of boxes.length ? texts : []) found.pieces.push([text, false, boxes]);
     }
-    if (FRAME_TAGS.test(node.localName)) readFrame(node, view, found);
-    return /^(textarea|select)$/.test(node.localName) ? SKIP : ALL;
+    if (FRAME_TAGS.test(tagOf(node))) readFrame(node, view, found);
+    return /^(textarea|select)$/.test(tagOf(node)) ? SKIP : ALL;
   });
 }
 

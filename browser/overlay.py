@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw, ImageFont
 from agentloop.browser.base import Mark
 from agentloop.errors import InvalidInput
 
-__all__ = ["COLOURS", "draw", "draw_all"]
+__all__ = ["COLOURS", "draw"]
 
 COLOURS = ("#d60000", "#0055d4", "#007a1f", "#8b00b5", "#b85c00", "#00757a", "#c2006b", "#4b4b00")
 """Dark enough for white digits; a label has the colour of its box."""
@@ -67,7 +67,7 @@ def draw(
 
     `scale` is pixels of the picture per CSS pixel. The same input gives the same bytes. It is work for a
     thread (about 100 ms for 100 marks at 1280x720, most of it PNG). Raises `InvalidInput` when `image` is no
-    picture. Beyond 150 marks labels hide what they name: `draw_all` makes more pictures instead.
+    picture. Beyond 150 marks labels hide what they name.
     """
     canvas = _open(image)
     shown = marks[:limit]
@@ -81,19 +81,6 @@ def draw(
     for sprite, spot in zip(sprites, _spots([sprite.size for sprite in sprites], boxes, canvas.size), strict=True):
         canvas.paste(sprite, spot)
     return _encode(canvas, format)
-
-
-def draw_all(
-    image: bytes,
-    marks: Sequence[Mark],
-    *,
-    scale: float = 1.0,
-    limit: int = 150,
-    format: Literal["png", "jpeg"] = "png",
-) -> tuple[bytes, ...]:
-    """As many pictures as it takes to show every mark, `limit` on each; at least one."""
-    starts = range(0, max(1, len(marks)), limit)
-    return tuple(draw(image, marks[at : at + limit], scale=scale, limit=limit, format=format) for at in starts)
 
 
 def _open(image: bytes) -> Image.Image:

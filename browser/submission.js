@@ -8,14 +8,14 @@ const [actionOf, methodOf, fieldsOf] = ["action", "method", "elements"].map(form
 const PRESSED = /^(submit|image|button|reset|file|color)$/;
 
 const isSubmitter = (element) =>
-  (element.localName === "button" && element.type === "submit" && (!!element.form || element.hasAttribute("type"))) ||
-  (element.localName === "input" && /^(submit|image)$/.test(element.type));
+  (tagOf(element) === "button" && element.type === "submit" && (!!element.form || hasAttr(element, "type"))) ||
+  (tagOf(element) === "input" && /^(submit|image)$/.test(element.type));
 
 // The submit control that a click at an element presses, through labels.
 function submitterAt(element) {
   for (let node = element; node; node = parentOf(node)) {
     if (isSubmitter(node)) return node.disabled ? null : node;
-    if (node.localName === "label" && node.control && isSubmitter(node.control)) return node.control;
+    if (tagOf(node) === "label" && node.control && isSubmitter(node.control)) return node.control;
   }
   return null;
 }
@@ -23,17 +23,17 @@ function submitterAt(element) {
 // What Enter or Space does in a control; null where it submits nothing.
 function submittedBy(element, how) {
   if (how === "click") return submitterAt(element);
-  if (element.localName === "label" && element.control) element = element.control;
-  if (!/^(input|select|textarea|button)$/.test(element.localName)) return null;
+  if (tagOf(element) === "label" && element.control) element = element.control;
+  if (!/^(input|select|textarea|button)$/.test(tagOf(element))) return null;
   if (isSubmitter(element)) return element;
-  if (how !== "enter" || element.localName === "button") return null;
-  return element.localName === "input" && PRESSED.test(element.type) ? null : element;
+  if (how !== "enter" || tagOf(element) === "button") return null;
+  return tagOf(element) === "input" && PRESSED.test(element.type) ? null : element;
 }
 
 function fieldNames(form) {
   const names = new Set();
   for (const field of fieldsOf.call(form)) {
-    const name = field.getAttribute("name");
+    const name = attr(field, "name");
     if (name && !field.disabled && names.size < FORM_FIELDS) names.add(cut(clean(name), FIELD_NAME));
   }
   return [...names];
@@ -42,13 +42,13 @@ function fieldNames(form) {
 function told(element) {
   const form = element.form || null;
   const own = isSubmitter(element);
-  const method = own && element.hasAttribute("formmethod") ? element.formMethod : form ? methodOf.call(form) : "get";
+  const method = own && hasAttr(element, "formmethod") ? element.formMethod : form ? methodOf.call(form) : "get";
   if (form && method === "dialog") return null; // it closes a dialog and goes nowhere
   return {
     name: nameOf(element, roleOf(element)),
     form: !!form,
     method,
-    action: own && element.hasAttribute("formaction") ? element.formAction : form ? actionOf.call(form) : document.URL,
+    action: own && hasAttr(element, "formaction") ? element.formAction : form ? actionOf.call(form) : location.href,
     fields: form ? fieldNames(form) : [],
   };
 }
@@ -56,14 +56,14 @@ function told(element) {
 function focusedHere() {
   if (!document.hasFocus()) return null;
   const active = activeElement();
-  return active && !/^(iframe|frame)$/.test(active.localName) ? active : null;
+  return active && !/^(iframe|frame)$/.test(tagOf(active)) ? active : null;
 }
 
 // At an element, at a point of this window, or, with neither, where the focus is if it is in this window.
 function submission({ key = null, point = null, how }) {
   const element = key !== null ? elementOf(key) : point ? deepest(document, point[0], point[1]) : focusedHere();
   if (!element) return null;
-  if (point && /^(iframe|frame|embed|object)$/.test(element.localName)) return { unseen: true };
+  if (point && /^(iframe|frame|embed|object)$/.test(tagOf(element))) return { unseen: true };
   const control = submittedBy(element, how);
   return control && told(control);
 }

@@ -64,9 +64,9 @@ class TabSet:
             pass  # it was blocked, or ended as a download
 
     async def attached(self) -> None:
-        """Waits for pages that are being opened."""
-        while self._attaching:
-            await asyncio.wait(list(self._attaching.values()))
+        """Waits, within 10 s, for the pages that are being opened now; one that opens others without end adds none."""
+        if self._attaching:
+            await asyncio.wait(list(self._attaching.values()), timeout=_ATTACH_S)
 
     def find(self, tab: str) -> PageSession | None:
         """The open page with this tab id."""

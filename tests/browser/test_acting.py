@@ -153,3 +153,22 @@ async def test_observers_are_shown_plain_targets_and_what_goes_in(driver: Playwr
     await browser.press("Tab")
     assert watching.targets[-3:] == [("Name", 1), ("Size", 2), None]
     assert watching.values[-3:] == [("Ann",), ("L",), ()]
+
+
+async def test_a_receipt_names_the_target_as_it_was_when_it_was_acted_on(
+    driver: PlaywrightDriver, pages: PageServer
+) -> None:
+    browser = Browser(driver)
+    await show(browser, pages, "<button id=c>Cart (0)</button>")
+    await driver.eval("void (c.textContent = 'Cart (2)')")
+    assert (await browser.click(1)).call == 'click("Cart (2)", 1)'
+
+
+async def test_a_box_whose_label_says_something_else_now_is_not_ticked(
+    driver: PlaywrightDriver, pages: PageServer
+) -> None:
+    browser = Browser(driver)
+    await show(browser, pages, "<label><input type=checkbox><span id=w>Keep me posted</span></label>")
+    await driver.eval("void (w.textContent = 'Delete my account')")
+    with pytest.raises(TargetError, match='was "Keep me posted" and is now "Delete my account"'):
+        await browser.check(1)

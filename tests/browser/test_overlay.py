@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from agentloop.browser.base import Mark
-from agentloop.browser.overlay import COLOURS, draw, draw_all
+from agentloop.browser.overlay import COLOURS, draw
 from agentloop.errors import InvalidInput
 
 GROUND = (252, 250, 247)
@@ -118,17 +118,13 @@ def test_scale_is_pixels_of_the_picture_for_a_css_pixel() -> None:
     assert drawn.getpixel((480, 200)) == colour(0)
 
 
-def test_the_limit_leaves_the_rest_for_a_second_picture() -> None:
+def test_no_more_marks_than_the_limit_are_drawn() -> None:
     marks = grid(8, 2)
-    first, second = draw_all(picture(), marks, limit=10)
-    assert first == draw(picture(), marks[:10])
-    assert second == draw(picture(), marks[10:])
-    assert draw(picture(), marks, limit=10) == first
+    assert draw(picture(), marks, limit=10) == draw(picture(), marks[:10])
 
 
-def test_without_marks_there_is_one_picture_as_it_was() -> None:
-    (only,) = draw_all(picture(), [])
-    assert opened(only).tobytes() == opened(picture()).tobytes()
+def test_without_marks_the_picture_is_as_it_was() -> None:
+    assert opened(draw(picture(), [])).tobytes() == opened(picture()).tobytes()
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:

@@ -7,10 +7,10 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from agentloop.browser.base import DialogAnswer
 from agentloop.drivers import BrowserHost, PlaywrightDriver
@@ -77,8 +77,18 @@ async def test_endless_loop_of_the_page_s_own(driver: PlaywrightDriver, pages: P
 
 
 async def test_endless_loop_is_ended_before_the_next_page(driver: PlaywrightDriver, pages: Pages) -> None:
-    await driver.navigate(pages.url(f"<script>setTimeout(()=>{{{FREEZE}}}, 300)</script>"))
-    await asyncio.sleep(0.5)
+    began = asyncio.Event()
+
+    async def begin(_request: web.Request) -> web.Response:
+        began.set()
+        return web.Response()
+
+    await driver.navigate(pages.url("<p>x"))
+    # The page tells that it begins, which it waits for, and then runs without end.
+    tell = f"const told = new XMLHttpRequest(); told.open('GET', '{pages.path(begin)}', false); told.send()"
+    await driver.eval(f"void setTimeout(() => {{ {tell}; {FREEZE} }}, 0)")
+    async with asyncio.timeout(10):
+        await began.wait()
     await driver.navigate(pages.url("<p id=t>next"))
     assert await driver.text("#t") == "next"
 
@@ -103,15 +113,17 @@ async def test_two_crashes_in_a_row_lose_the_browser(driver: PlaywrightDriver, p
 async def crash_during_a_call(driver: PlaywrightDriver) -> None:
     """Kills the renderer while it evaluates."""
 
-    async def crash() -> None:
-        await asyncio.sleep(0.2)
-        await crash_page(driver)
-
-    task = asyncio.create_task(crash())
+    session = driver._tabs.active
+    assert session is not None
+    evaluating = asyncio.Event()
+    session.page.once("console", lambda _: evaluating.set())
+    waiting = asyncio.create_task(driver.eval("new Promise(() => console.log('evaluating'))"))
+    await evaluating.wait()
+    crashing = asyncio.create_task(crash_page(driver))
     try:
-        await driver.eval("new Promise(done => setTimeout(done, 4000))")
+        await waiting
     finally:
-        task.cancel()
+        crashing.cancel()
 
 
 async def crash_page(driver: PlaywrightDriver) -> None:
@@ -134,14 +146,15 @@ async def test_page_that_crashed_meanwhile_is_replaced_for_goto(driver: Playwrig
 
 
 async def test_popup_storm(driver: PlaywrightDriver, pages: Pages) -> None:
-    await driver.navigate(
-        pages.url("<button id=b onclick='for(let i=0;i<16;i++)window.open(\"/target?\"+i)'>x</button>")
-    )
-    # Opening so many keeps a slow machine longer than an act may take: then that is told, and the session goes on.
-    with suppress(DriverTimeout):
-        await driver.click("#b")
+    await driver.navigate(pages.url("<p id=b>x"))
+    # From a timer, one after the other: no call of ours has to last as long as the storm.
+    storm = "(function next(i) { if (i < 16) { window.open('/target?' + i); setTimeout(next, 0, i + 1) } })(0)"
+    await driver.eval(f"void setTimeout(() => {storm}, 0)")
+    async with asyncio.timeout(50):
+        while driver._tabs.arrived < 17:
+            await driver._tabs.expect(17)
     tabs = await driver.tabs()
-    assert 1 < len(tabs) <= 10
+    assert len(tabs) == 10
     await driver.switch_tab(tabs[0].id)
     assert await driver.text("#b") == "x"
 
