@@ -114,7 +114,7 @@ async def test_a_child_that_speaks_between_two_scripts(probe: Probe) -> None:
     sandbox = around(Liar(w.frame(w.DONE, b"[]\n1"), late=w.frame(w.LOG, b'"psst"')), probe)
     try:
         assert (await sandbox.run("1")).value_json == "1"
-        await asyncio.sleep(0.5)
+        await _until(lambda: sandbox.pid is None)
         again = await sandbox.run("1")
         assert (again.value_json, again.logs) == ("1", "")
     finally:
