@@ -14,7 +14,7 @@ from agentloop.build import loop_settings, named_capabilities, secret_capabiliti
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput, RequestRefused
-from agentloop.guard.grants import OnAsk
+from agentloop.guard.grants import OnAsk, confirmable
 from agentloop.guard.network.pattern import Pattern, for_browser
 from agentloop.guard.network.url import parse_url
 from agentloop.guard.redact import Redactor
@@ -52,7 +52,8 @@ class BrowseOptions:
 
     A `store` of the caller's is not closed; without one, nothing is kept. `session` goes on with that session:
     its history, carry (unless `fresh`), and browser state. Files for pages are taken from `workspace`.
-    `secrets` are for scripts to use and never to see.
+    `confirm` are acts (`guard.grants.CONFIRMABLE`) that a person is asked about before they happen; who that is, says
+    `on_ask`, and without one they are refused. `secrets` are for scripts to use and never to see.
     `enabled` and `setup` are the request's; see `build.loop_settings` for the two windows.
     """
 
@@ -83,6 +84,7 @@ class BrowseOptions:
     setup: Mapping[str, Json] = field(default_factory=dict)
     workspace: str | None = None
     secrets: Sequence[Secret] = ()
+    confirm: Sequence[str] = ()
 
 
 @asynccontextmanager
@@ -137,7 +139,7 @@ async def open_browse(
             return await judge(checks, answer=handle.final_text, page=pages[-1] if pages else None)
 
         vision = LLMVision(llm, model=options.vision) if options.vision else None
-        browser = browser_capability(new_driver, vision=vision, globals=True)
+        browser = browser_capability(new_driver, vision=vision, globals=True, confirm=options.confirm)
         settings = loop_settings(
             "browse",
             limits=options.limits,
@@ -222,6 +224,7 @@ def _check(options: BrowseOptions) -> None:
         for_browser(Pattern.parse(pattern))
     for text in options.expect:
         Check.parse(text)
+    confirmable(options.confirm)
 
 
 async def browse(
@@ -239,7 +242,9 @@ async def browse(
     egress: str | os.PathLike[str] | None = None,
     expect: Sequence[str] = (),
     secrets: Sequence[Secret] = (),
+    confirm: Sequence[str] = (),
     on_event: OnEvent | None = None,
+    on_ask: OnAsk | None = None,
 ) -> RunResult:
     """Does one task in a fresh browser and returns how it went; see `BrowseOptions` for the arguments.
 
@@ -260,13 +265,16 @@ async def browse(
         egress=egress,
         expect=expect,
         secrets=secrets,
+        confirm=confirm,
     )
     if llm is not None:
-        return await _browse(task, options, llm=llm, on_event=on_event)
+        return await _browse(task, options, llm=llm, on_event=on_event, on_ask=on_ask)
     async with OpenAI.from_env() as client:
-        return await _browse(task, options, llm=client, on_event=on_event)
+        return await _browse(task, options, llm=client, on_event=on_event, on_ask=on_ask)
 
 
-async def _browse(task: str, options: BrowseOptions, *, llm: LLM, on_event: OnEvent | None) -> RunResult:
-    async with open_browse(task, options, llm=llm, on_event=on_event) as handle:
+async def _browse(
+    task: str, options: BrowseOptions, *, llm: LLM, on_event: OnEvent | None, on_ask: OnAsk | None
+) -> RunResult:
+    async with open_browse(task, options, llm=llm, on_event=on_event, on_ask=on_ask) as handle:
         return await handle.run()

@@ -60,18 +60,20 @@ def named_capabilities(
     folder: str | os.PathLike[str] = ".",
     allow_commands: Sequence[str] = (),
     allow_shell: bool = False,
+    confirm: Sequence[str] = (),
 ) -> tuple[Capability, ...]:
     """The capabilities of these names; `allow` and `allow_private` as in `default_capabilities`.
 
     `folder` is what workspace and exec work in; each change and each command is asked about, except commands of
-    `allow_commands`. `allow_shell` lets exec take a shell's line.
+    `allow_commands`. `allow_shell` lets exec take a shell's line. `confirm` are acts of the browser that are asked
+    about before they happen (`guard.grants.CONFIRMABLE`).
 
     Raises `InvalidInput` for an unknown name, naming those there are.
     """
     for name in names:
         if name not in NAMES:
             raise InvalidInput(f"no pack is called {name!r}; there are: {', '.join(NAMES)}")
-    web = _Web(allow=allow, allow_private=allow_private)
+    web = _Web(allow=allow, allow_private=allow_private, confirm=confirm)
     makers: dict[str, Callable[[], Capability]] = {
         "browser": web.browser,
         "markdown": _markdown,
@@ -171,6 +173,7 @@ def _exec(folder: str | os.PathLike[str], *, allow_commands: Sequence[str], allo
 class _Web:
     allow: Sequence[str] | None
     allow_private: bool
+    confirm: Sequence[str]
 
     def browser(self) -> Capability:
         from agentloop.browser.pack import browser_capability
@@ -187,7 +190,7 @@ class _Web:
                 storage_state=context.state,
             )
 
-        return browser_capability(open_driver)
+        return browser_capability(open_driver, confirm=self.confirm)
 
     def http(self) -> Capability:
         from agentloop.packs.http import http_capability

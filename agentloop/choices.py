@@ -24,6 +24,7 @@ __all__ = [
     "price",
     "seconds",
     "some_names",
+    "some_of",
     "text",
 ]
 
@@ -111,6 +112,19 @@ def some_names(value: object) -> tuple[str, ...]:
     if not found:
         raise ValueError("must name something, such as fetch,markdown; leave it out for everything there is")
     return found
+
+
+def some_of(*options: str) -> Callable[[object], tuple[str, ...]]:
+    """A reader of `names` that are all among these words."""
+
+    def read(value: object) -> tuple[str, ...]:
+        found = some_names(value)
+        for name in found:
+            if name not in options:
+                raise ValueError(f"must be of {', '.join(options)}, not {name!r}")
+        return found
+
+    return read
 
 
 def flag(value: object) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from agentloop import choices
 from agentloop.errors import InvalidInput
+from agentloop.guard.grants import CONFIRMABLE
 from agentloop.guard.secrets import Secret, SecretBinding, read_bindings
 from agentloop.records import Json, Prices, RunLimits
 
@@ -139,6 +140,8 @@ class Settings:
     """Secrets that scripts may use and never see; their values stay in the environment."""
     approve: Literal["prompt", "auto", "deny"] | None = _setting(choices.one_of("prompt", "auto", "deny"), lasts=False)
     """How permission questions are answered; None: prompt at a terminal, else deny."""
+    confirm: tuple[str, ...] = _setting(choices.some_of(*CONFIRMABLE), ())
+    """Acts of a browser that are asked about before they happen."""
     db: Path | None = _setting(choices.path, lasts=False)
     """The database of sessions."""
     ephemeral: bool = _setting(choices.flag, False, lasts=False)

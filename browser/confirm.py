@@ -24,14 +24,11 @@ from agentloop.browser.look import quote
 from agentloop.browser.marks import Marks
 from agentloop.browser.page import address
 from agentloop.errors import BrowserLost, InvalidInput, PolicyDenied, RequestRefused, TargetError, WorldError
-from agentloop.guard.grants import Grant, unambiguous
+from agentloop.guard.grants import Grant, confirmable, unambiguous
 from agentloop.guard.network.url import parse_url
 from agentloop.packs.permission import Permission
 
-__all__ = ["CONFIRMABLE", "Confirm", "confirmable", "origin_of"]
-
-CONFIRMABLE: Final = ("submit", "download", "upload", "new-host")
-"""What `confirm` may name."""
+__all__ = ["Confirm", "origin_of"]
 
 _HELD: Final = frozenset({"submit", "download", "new-host"})
 _CLICKS: Final = frozenset({"click", "doubleClick"})
@@ -45,16 +42,6 @@ _NAME_CHARS: Final = 200
 _PATH_CHARS: Final = 100
 _BY_THE_PAGE: Final = 20
 """So often may what a page begins by itself be refused in one browser; beyond, it is refused unasked."""
-
-
-def confirmable(actions: Collection[str]) -> frozenset[str]:
-    """The actions as a set. Raises `InvalidInput` for one that is none of `CONFIRMABLE`."""
-    if isinstance(actions, str):
-        raise InvalidInput(f"confirm takes a list of actions, not one text: [{actions!r}]")
-    for action in actions:
-        if action not in CONFIRMABLE:
-            raise InvalidInput(f"confirm: there is no action {action!r}; there are: {', '.join(CONFIRMABLE)}")
-    return frozenset(actions)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import Act, ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.browser import LOOK_CHARS, Browser
 from agentloop.browser.confiding import refuse_elsewhere
-from agentloop.browser.confirm import Confirm, confirmable, origin_of
+from agentloop.browser.confirm import Confirm, origin_of
 from agentloop.browser.declarations import abilities_of, declared, help_texts, taught, taught_verbs, verbs
 from agentloop.browser.forms import Arguments
 from agentloop.browser.keeping import Kept, keep
@@ -32,7 +32,7 @@ from agentloop.errors import (
     Refused,
     RequestRefused,
 )
-from agentloop.guard.grants import Grant
+from agentloop.guard.grants import Grant, confirmable
 from agentloop.guard.network.url import parse_url
 from agentloop.packs.base import Call, Observation, Pack, Primitive
 from agentloop.packs.permission import Permission, host_scopes
@@ -101,7 +101,7 @@ def browser_capability(
     `source` is a `Driver`, which a second run at the same time gets `DriverBusy` for and which stays open, or a
     factory from `BuildContext`, whose driver is closed with the run. `observe` shows the page before each model
     call; `globals` makes the taught verbs bare names, as the browsing prompt has them; `look_chars` bounds the
-    page's text. A person is asked before each act of `confirm` (`confirm.CONFIRMABLE`) happens.
+    page's text. A person is asked before each act of `confirm` (`guard.grants.CONFIRMABLE`) happens.
     Raises `InvalidInput` for an action that is none.
     """
     lease, actions = _Lease(source), confirmable(confirm)

@@ -9,6 +9,7 @@ from typing import Any
 from agentloop.browser.base import DialogAnswer, Download, Mark, Receipt
 from agentloop.browser.browser import Browser
 from agentloop.browser.forms import Arguments
+from agentloop.browser.targets import read_target
 from agentloop.errors import InvalidInput
 from agentloop.records import Json
 
@@ -20,15 +21,25 @@ _QUESTION_LIMIT = 4_000
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A call whose arguments are in order: `asks` is what a policy is told, `reads` files it would give to the page."""
+    """A call whose arguments are in order: `asks` is what a policy is told, never what is typed."""
 
     do: Callable[[], Awaitable[Any]]
     asks: Mapping[str, Json] = field(default_factory=dict)
-    reads: tuple[str, ...] = ()
 
 
 Prepare = Callable[[Browser, Arguments], Prepared]
 """Reads a call's arguments."""
+
+
+def _at(target: Any) -> dict[str, Json]:
+    """A target as a policy is told of it: `id`, `name`, `selector`, or `x` and `y`."""
+    if target is None:
+        return {}
+    wanted = read_target(target)
+    if wanted.point is not None:
+        return {"x": wanted.point[0], "y": wanted.point[1]}
+    told: dict[str, Json] = {"id": wanted.number, "name": wanted.name, "selector": wanted.text}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _goto(browser: Browser, given: Arguments) -> Prepared:
@@ -38,47 +49,47 @@ def _goto(browser: Browser, given: Arguments) -> Prepared:
 
 def _click(browser: Browser, given: Arguments) -> Prepared:
     target = given.target()
-    return Prepared(do=lambda: browser.click(target))
+    return Prepared(do=lambda: browser.click(target), asks=_at(target))
 
 
 def _double_click(browser: Browser, given: Arguments) -> Prepared:
     target = given.target()
-    return Prepared(do=lambda: browser.double_click(target))
+    return Prepared(do=lambda: browser.double_click(target), asks=_at(target))
 
 
 def _right_click(browser: Browser, given: Arguments) -> Prepared:
     target = given.target()
-    return Prepared(do=lambda: browser.right_click(target))
+    return Prepared(do=lambda: browser.right_click(target), asks=_at(target))
 
 
 def _hover(browser: Browser, given: Arguments) -> Prepared:
     target = given.target()
-    return Prepared(do=lambda: browser.hover(target))
+    return Prepared(do=lambda: browser.hover(target), asks=_at(target))
 
 
 def _drag(browser: Browser, given: Arguments) -> Prepared:
     source, goal = given.target(after=1), given.target()
-    return Prepared(do=lambda: browser.drag(source, goal))
+    return Prepared(do=lambda: browser.drag(source, goal), asks=_at(source))
 
 
 def _type(browser: Browser, given: Arguments) -> Prepared:
     options = given.options()
     target, text = given.target(after=1), given.words("text")
     submit = bool(options.get("submit")) or given.rest() == [True]
-    return Prepared(do=lambda: browser.type(target, text, submit=submit))
+    return Prepared(do=lambda: browser.type(target, text, submit=submit), asks=_at(target))
 
 
 def _select(browser: Browser, given: Arguments) -> Prepared:
     # A name goes with the number behind it, but a number first is followed by a label.
     target = given.target(after=0 if given.starts_with_text else 1)
     labels = [str(label) for each in given.rest() for label in (each if isinstance(each, list) else [each])]
-    return Prepared(do=lambda: browser.select(target, labels))
+    return Prepared(do=lambda: browser.select(target, labels), asks=_at(target))
 
 
 def _check(browser: Browser, given: Arguments) -> Prepared:
     target = given.target()
     on = given.rest()[:1] != [False]
-    return Prepared(do=lambda: browser.check(target, on))
+    return Prepared(do=lambda: browser.check(target, on), asks=_at(target))
 
 
 def _press(browser: Browser, given: Arguments) -> Prepared:
@@ -88,7 +99,7 @@ def _press(browser: Browser, given: Arguments) -> Prepared:
     if not isinstance(keys, str | int):
         raise InvalidInput('press: keys is a text such as "Enter"')
     target = given.target() if len(given) else None
-    return Prepared(do=lambda: browser.press(keys, target))
+    return Prepared(do=lambda: browser.press(keys, target), asks=_at(target))
 
 
 def _scroll(browser: Browser, given: Arguments) -> Prepared:
@@ -101,7 +112,7 @@ def _scroll(browser: Browser, given: Arguments) -> Prepared:
     else:
         dx, dy = (float(first), given.number("dy")) if len(given) else (0.0, float(first))
     within = options.get("within") or (given.target() if len(given) else None)
-    return Prepared(do=lambda: browser.scroll(dx, dy, within))
+    return Prepared(do=lambda: browser.scroll(dx, dy, within), asks={"dx": dx, "dy": dy})
 
 
 def _upload(browser: Browser, given: Arguments) -> Prepared:
@@ -111,7 +122,7 @@ def _upload(browser: Browser, given: Arguments) -> Prepared:
     if not chosen or not all(isinstance(path, str) for path in chosen):
         raise InvalidInput("upload: paths is required, a text or several")
     reads = browser.file_paths(chosen)
-    return Prepared(do=lambda: browser.upload(target, chosen), asks={"paths": list(reads)}, reads=reads)
+    return Prepared(do=lambda: browser.upload(target, chosen), asks={**_at(target), "paths": list(reads)})
 
 
 def _mark(browser: Browser, given: Arguments) -> Prepared:
@@ -129,37 +140,37 @@ def _look(browser: Browser, given: Arguments) -> Prepared:
 
 def _text(browser: Browser, given: Arguments) -> Prepared:
     target = given.target()
-    return Prepared(do=lambda: browser.text(target))
+    return Prepared(do=lambda: browser.text(target), asks=_at(target))
 
 
 def _value(browser: Browser, given: Arguments) -> Prepared:
     target = given.target()
-    return Prepared(do=lambda: browser.value(target))
+    return Prepared(do=lambda: browser.value(target), asks=_at(target))
 
 
 def _eval(browser: Browser, given: Arguments) -> Prepared:
     expression = given.words("expression")
-    return Prepared(do=lambda: browser.eval(expression))
+    return Prepared(do=lambda: browser.eval(expression), asks={"expression": expression})
 
 
 def _ask(browser: Browser, given: Arguments) -> Prepared:
     question = given.words("question")[:_QUESTION_LIMIT]
-    return Prepared(do=lambda: browser.ask(question))
+    return Prepared(do=lambda: browser.ask(question), asks={"question": question})
 
 
 def _ask_marks(browser: Browser, given: Arguments) -> Prepared:
     question = given.words("question")[:_QUESTION_LIMIT]
-    return Prepared(do=lambda: browser.ask_marks(question))
+    return Prepared(do=lambda: browser.ask_marks(question), asks={"question": question})
 
 
 def _wait_visible(browser: Browser, given: Arguments) -> Prepared:
     options, selector = _timeout(given.options()), given.words("selector")
-    return Prepared(do=lambda: browser.wait_visible(selector, **options))
+    return Prepared(do=lambda: browser.wait_visible(selector, **options), asks={"selector": selector})
 
 
 def _wait_ready(browser: Browser, given: Arguments) -> Prepared:
     options, selector = _timeout(given.options()), given.words("selector")
-    return Prepared(do=lambda: browser.wait_ready(selector, **options))
+    return Prepared(do=lambda: browser.wait_ready(selector, **options), asks={"selector": selector})
 
 
 def _wait_text(browser: Browser, given: Arguments) -> Prepared:

@@ -14,7 +14,9 @@ from agentloop.artifacts.folder import FolderArtifacts
 from agentloop.browser import browser_capability
 from agentloop.drivers import PlaywrightDriver
 from agentloop.errors import InvalidInput
+from agentloop.guard.grants import Question
 from agentloop.testing.site import Site, serve_site
+from tests.browser.counting_server import counting_server
 
 REPLIES = Path(__file__).parent.parent / "fixtures" / "replies" / "shop.jsonl"
 
@@ -113,3 +115,43 @@ async def test_a_second_run_on_a_busy_driver_is_told_so() -> None:
         assert (await running).status is Status.COMPLETED
         assert (result.status, result.reason) == (Status.ERROR, "setup")
         assert (await second.run(RunRequest("three"))).final_text == "2", "once free, it serves again"
+
+
+@pytest.mark.parametrize("yes", [True, False, None])
+async def test_an_order_is_placed_after_a_yes_alone(site: Site, yes: bool | None) -> None:
+    asked: list[Question] = []
+
+    async def on_ask(question: Question) -> bool | None:
+        asked.append(question)
+        return yes
+
+    script = """function run() {
+      try { click("#login button") } catch (error) { return answer(error.name + ": " + error.message) }
+      answer(browser.url());
+    }"""
+    page = "<form id=login method=post action=/sent><input name=user><button>Sign in</button></form>"
+    async with counting_server() as server:
+        server.pages["/"] = page
+        result = await browse(
+            "Sign in",
+            url=server.at(),
+            llm=Scripted([js(script)]),
+            confirm=["submit"],
+            on_ask=None if yes is None else on_ask,
+        )
+        sent = server.posts()
+    if yes:
+        assert (result.status, result.final_text, sent) == (Status.COMPLETED, server.at("/sent"), ["/sent"])
+    else:
+        assert (result.status, sent) == (Status.COMPLETED, [])
+        assert result.final_text.startswith("PolicyDenied: browser.submit was declined: a person did not agree")
+    if yes is not None:
+        [question] = asked
+        assert question.grant is not None
+        assert question.grant.subject == f'submit http://127.0.0.1:{server.port} by "Sign in"'
+        assert question.expires_at > question.asked_at
+
+
+async def test_an_action_that_cannot_be_confirmed_is_told_before_a_browser_is_started() -> None:
+    with pytest.raises(InvalidInput, match="there are: submit, download, upload, new-host"):
+        await browse("x", llm=Scripted([]), confirm=["buy"])

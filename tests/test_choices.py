@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentloop.choices import count, duration
+from agentloop.choices import count, duration, some_of
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,11 @@ def test_a_number_that_not_every_part_could_hold_is_refused() -> None:
     assert count(1 << 52) == 1 << 52
     with pytest.raises(ValueError, match="from 1 to 9007199254740991"):
         count(10**30)
+
+
+def test_names_may_be_some_of_these_words() -> None:
+    read = some_of("a", "b")
+    assert read("b, a,b") == ("b", "a")
+    for wrong in ("a,c", "", 3):
+        with pytest.raises(ValueError, match="must"):
+            read(wrong)

@@ -79,6 +79,7 @@ def _set_up(settings: Settings, folder: str | os.PathLike[str], names: Sequence[
         folder=folder,
         allow_commands=settings.allow_exec,
         allow_shell=settings.dangerously_allow_shell,
+        confirm=settings.confirm,
     )
 
 

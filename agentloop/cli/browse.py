@@ -98,6 +98,7 @@ def _browse_options(
         egress=command.egress,
         model=settings.model or session.model or None,
         vision=settings.vision,
+        confirm=settings.confirm,
         limits=settings.limits,
         artifacts=artifacts,
         run_id=run_id,

@@ -37,6 +37,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 ApproveMode = Literal["prompt", "auto", "deny"]
 
+_PACKS = "browser, markdown, http, fetch, ai, workspace, exec"
 _STDIN_BYTES = 1 << 20
 _ID_CHARS = 200
 
@@ -98,8 +99,8 @@ MODEL = (
 """Which model, and what a run of it may spend."""
 
 PERMISSION = (
-    _names("--with", "PACKS", "More that scripts may call, by commas."),
-    _names("--enable", "NAMES", "The only capabilities of a new session, by commas."),
+    _names("--with", "PACKS", f"More that scripts may call, by commas: {_PACKS}."),
+    _names("--enable", "NAMES", f"The only capabilities of a new session, by commas: {_PACKS}, skills."),
     _names("--allow-exec", "NAMES", "Programs that exec may run without asking, by commas."),
     _switch("--dangerously-allow-shell", "exec takes a shell's line, too: it does whatever the line says."),
     _switch("--no-exec", "No exec, whatever was added."),
@@ -147,6 +148,7 @@ NETWORK = (
 """Where pages and scripts may go."""
 
 BROWSER = (
+    _names("--confirm", "ACTIONS", "Ask before acts: submit, download, upload, new-host; by commas."),
     _switch("--headed", "Show the browser."),
     _choice("--slow-mo", "MS", "Wait so long before each act."),
     _choice("--artifacts", "DIR", "Where pictures of each turn go.  [runs/ID in the data directory]"),

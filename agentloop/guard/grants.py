@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from agentloop.errors import InvalidInput
 
-__all__ = ["ONCE", "Answer", "Ask", "Grant", "OnAsk", "Question", "QuestionKind", "covers", "unambiguous"]
+__all__ = [
+    "CONFIRMABLE",
+    "ONCE",
+    "Answer",
+    "Ask",
+    "Grant",
+    "OnAsk",
+    "Question",
+    "QuestionKind",
+    "confirmable",
+    "covers",
+    "unambiguous",
+]
 
 QuestionKind = Literal["confirm", "choice", "text"]
 
@@ -18,6 +30,9 @@ Answer: TypeAlias = bool | str
 
 ONCE: Final = "once"
 """A yes to a `confirm` that is kept for nobody: the next time the question is asked again."""
+
+CONFIRMABLE: Final = ("submit", "download", "upload", "new-host")
+"""Acts of a browser that a person can be asked about before they happen."""
 
 _ENCODED: Final = re.compile(r"%(2f|5c|2e)|\\|(^|/)\.\.?(/|$)", re.IGNORECASE)
 
@@ -68,6 +83,16 @@ Ask: TypeAlias = Callable[..., Awaitable[Answer]]
 `need` is what must be covered where that is less than what a yes covers; `other` maps the text of an option of a
 `confirm` to what that covers instead.
 """
+
+
+def confirmable(actions: Collection[str]) -> frozenset[str]:
+    """The actions as a set. Raises `InvalidInput` for one that is none of `CONFIRMABLE`."""
+    if isinstance(actions, str):
+        raise InvalidInput(f"confirm takes a list of actions, not one text: [{actions!r}]")
+    for action in actions:
+        if action not in CONFIRMABLE:
+            raise InvalidInput(f"confirm: there is no action {action!r}; there are: {', '.join(CONFIRMABLE)}")
+    return frozenset(actions)
 
 
 def covers(known: Grant, wanted: Grant) -> bool:

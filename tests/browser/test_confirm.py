@@ -12,12 +12,11 @@ import pytest
 import pytest_asyncio
 
 from agentloop.browser import browser_capability
-from agentloop.browser.confirm import CONFIRMABLE, confirmable
 from agentloop.browser.settle import SettleLimits
 from agentloop.capabilities import BuildContext
 from agentloop.drivers import BrowserHost, PlaywrightDriver
 from agentloop.errors import EndRun, InvalidInput
-from agentloop.guard.grants import Grant, covers
+from agentloop.guard.grants import CONFIRMABLE, Grant, confirmable, covers
 from agentloop.packs.base import Pack
 from agentloop.records import Json, Status
 from agentloop.sandbox import Outcome, open_sandbox

@@ -16,6 +16,7 @@ import pytest
 
 from agentloop.testing.llm_server import llm_server
 from agentloop.testing.site import Site, serve_site
+from tests.browser.counting_server import counting_server
 from tests.cli.conftest import environment, finished
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -190,3 +191,16 @@ def test_what_is_risky_beside_a_page_is_told(agentloop: Run, replies: Replies, t
     words = ["browse", "look", "--ephemeral", "--with", "markdown,exec,workspace", "--llm", replies(js("answer(1)"))]
     assert agentloop(*words, env=env).stderr.splitlines()[0].startswith("[warning] exec and workspace: ")
     assert "[warning]" not in agentloop(*words, "--quiet", env=env).stderr
+
+
+@pytest.mark.parametrize(("approve", "posts"), [("deny", []), ("auto", ["/sent"])])
+async def test_what_is_to_be_confirmed_is_done_as_approve_says(
+    repository: Path, replies: Replies, approve: str, posts: list[str]
+) -> None:
+    model = replies(js("try { click('button') } catch (e) { return answer(e.message) } answer('sent')"))
+    async with counting_server() as server:
+        server.pages["/"] = "<form method=post action=/sent><button>Send</button></form>"
+        words = ["browse", "Send it", "--url", server.at(), f"--llm={model}", "--confirm", "submit,download"]
+        code, out, err = await finished(repository, *words, "--approve", approve, "--ephemeral", "--quiet")
+    assert (code, err, server.posts()) == (0, "", posts)
+    assert out == "sent\n" if posts else "declined" in out

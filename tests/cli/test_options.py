@@ -6,7 +6,9 @@ from typing import Any
 import click
 import pytest
 
+from agentloop.build import NAMES
 from agentloop.cli.adding import check_names
+from agentloop.cli.browse import command
 from agentloop.cli.options import TaskOptions, read_message
 from agentloop.errors import InvalidInput
 from agentloop.settings import Settings
@@ -104,3 +106,19 @@ def test_enabling_nothing_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTLOOP_ENABLE", ",")
     with pytest.raises(InvalidInput, match="AGENTLOOP_ENABLE must name something"):
         Settings.gather({})
+
+
+def test_the_packs_are_named_where_one_is_asked_for() -> None:
+    for option in command.params:
+        if option.name in ("with", "enable"):
+            assert isinstance(option, click.Option) and ", ".join(NAMES) in (option.help or "")
+
+
+def test_what_is_to_be_confirmed_is_read_and_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = read(confirm=("submit,new-host", "upload"))
+    assert options.settings.confirm == ("submit", "new-host", "upload")
+    assert options.settings.to_dict() == {"confirm": ["submit", "new-host", "upload"]}
+    with pytest.raises(InvalidInput, match="--confirm must be of submit, download, upload, new-host, not 'buy'"):
+        read(confirm=("submit,buy",))
+    monkeypatch.setenv("AGENTLOOP_CONFIRM", "download")
+    assert read().settings.confirm == ("download",)

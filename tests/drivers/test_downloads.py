@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from agentloop.browser.base import Download
 from agentloop.drivers import BrowserHost, PlaywrightDriver
@@ -83,6 +85,35 @@ async def test_what_is_too_large_is_thrown_away(host: BrowserHost, pages: Pages,
         assert (download.state, download.path) == ("too_large", "")
         assert (await got(driver, f"{pages.origin}/file?size=1000")).state == "done"
     assert len(names(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("announced", [True, False])
+async def test_what_grows_too_large_is_ended_while_it_arrives(
+    host: BrowserHost, pages: Pages, tmp_path: Path, announced: bool
+) -> None:
+    """The server sends without end: to look at the size once the file is complete would be too late."""
+    left = asyncio.Event()
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Disposition": "attachment; filename=big.bin"})
+        if announced:
+            response.content_length = 1 << 40
+        await response.prepare(request)
+        try:
+            while True:
+                await response.write(b"x" * 65_536)
+                await asyncio.sleep(0.01)
+        except ConnectionError:
+            left.set()
+        return response
+
+    async with host.driver(allow_private=True, downloads=str(tmp_path), download_bytes=200_000) as driver:
+        download = await got(driver, pages.url(endless))
+        assert (download.state, download.path) == ("too_large", "")
+        assert download.size > 200_000
+        async with asyncio.timeout(10):
+            await left.wait()
+    assert names(tmp_path) == []
 
 
 async def test_an_unknown_download(driver: PlaywrightDriver) -> None:
