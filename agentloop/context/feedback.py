@@ -39,6 +39,7 @@ Phrase = Literal[
     "result_label",
     "scripts_left_out",
     "shape",
+    "took_too_long",
     "truncated",
     "turns_left",
     "warning",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal
 
+from agentloop.context.words import fill
 from agentloop.llm.base import Message
 from agentloop.packs.base import Pack
 
@@ -63,7 +64,7 @@ def system_prompt(
     parts = [prompt.system.strip().replace("{functions}", functions)]
     parts.extend(pack.prose.strip() for pack in packs if pack.prose.strip())
     if persona.strip():
-        parts.append(f"## Persona\n{persona.strip()}")
+        parts.append(fill(_read("persona.md").strip(), persona=persona.strip()))
     if context.strip():
         parts.append(context.strip())
     return "\n\n".join(parts)

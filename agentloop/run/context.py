@@ -162,7 +162,7 @@ def _receipts(pack: Pack) -> Sequence[str]:
 
 
 def _unseen(pack: Pack, error: Exception) -> str:
-    why = str(error) or ("it took too long" if isinstance(error, TimeoutError) else type(error).__name__)
+    why = str(error) or (feedback.say("took_too_long") if isinstance(error, TimeoutError) else type(error).__name__)
     return feedback.say("observe_failed", pack=pack.name, error=one_line(why, _ERROR_CHARS))
 
 
