@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from ipaddress import AddressValueError, IPv6Address
+from unicodedata import bidirectional, category
 from urllib.parse import unquote_to_bytes
 
 import idna
@@ -33,6 +34,8 @@ _HOST = re.compile(r"[a-z0-9_.\-]+")
 _NUMBER = re.compile(r"0[xX][0-9A-Fa-f]*|[0-9]+")
 _PORT = re.compile(r"[0-9]*", re.ASCII)
 _ZEROS = re.compile(r"(?<![^:])0(?::0)+(?![^:])")
+_JOINERS = "\u200c\u200d"
+_FROM_RIGHT = frozenset({"R", "AL", "AN"})
 _DOT = frozenset({".", "%2e"})
 _DOT_DOT = frozenset({"..", ".%2e", "%2e.", "%2e%2e"})
 _ENCODE_FRAGMENT = frozenset(' "<>`')
@@ -176,18 +179,41 @@ def _split_scheme(text: str) -> tuple[str, str]:
 
 def _to_ascii(name: str, text: str) -> str:
     try:
-        mapped = idna.uts46_remap(name, std3_rules=False, transitional=False)
-        return ".".join(map(_label_to_ascii, mapped.split(".")))
+        labels = idna.uts46_remap(name, std3_rules=False, transitional=False).split(".")
+        if not all(map(str.isascii, labels)):
+            _check_bidi(labels)
+        return ".".join(map(_label_to_ascii, labels))
     except (idna.IDNAError, UnicodeError):
         raise InvalidInput(f"not an international host name: {text[:80]!r}") from None
 
 
 def _label_to_ascii(label: str) -> str:
+    if label.startswith("xn--"):
+        _check_encoded(label)
     if label.isascii():
         return label
-    idna.check_bidi(label)
     idna.check_initial_combiner(label)
+    if any(category(char) == "Cn" for char in label):
+        raise idna.IDNAError(f"{label} holds a character that is none yet")
+    if not all(idna.valid_contextj(label, at) for at, char in enumerate(label) if char in _JOINERS):
+        raise idna.IDNAError(f"{label} joins what cannot be joined")
     return "xn--" + label.encode("punycode").decode("ascii")
+
+
+def _check_bidi(labels: list[str]) -> None:
+    """In a name with one label from right to left, all others are held to the rule too."""
+    strict = any(bidirectional(char) in _FROM_RIGHT for label in labels for char in label)
+    for label in labels:
+        if label and strict:
+            idna.check_bidi(label, check_ltr=True)
+
+
+def _check_encoded(label: str) -> None:
+    plain = label[4:].encode("ascii").decode("punycode")
+    if plain.isascii() or idna.uts46_remap(plain, std3_rules=False, transitional=False) != plain:
+        raise idna.IDNAError(f"{label} encodes no international name")
+    _check_bidi([plain])
+    _label_to_ascii(plain)
 
 
 def _ipv6(text: str) -> str:
