@@ -35,7 +35,6 @@ Phrase = Literal[
     "nothing_logged",
     "nothing_returned",
     "observe_failed",
-    "question_refused",
     "result_label",
     "scripts_left_out",
     "shape",
