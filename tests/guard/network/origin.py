@@ -60,6 +60,8 @@ class Origin:
                 return await self._stream(request)
             case "/ws":
                 return await self._websocket(request)
+            case "/challenge":
+                return web.Response(status=407, headers={"Proxy-Authenticate": 'Basic realm="agentloop"'})
             case "/empty":
                 return web.Response(status=204)
             case "/imposter":

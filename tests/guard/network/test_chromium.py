@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from playwright.async_api import Browser, BrowserContext, Error, Page, async_pla
 from agentloop.drivers import find_browser
 from agentloop.errors import AgentLoopError
 from agentloop.guard import Boundary, FilteringProxy, NetworkDecision, OwnPorts, RefusingProxy, parse_url
-from tests.guard.network.origin import Origin, origin, until
+from tests.guard.network.origin import Origin, origin, say, until
 from tests.guard.network.test_url import CANONICAL, NO_URL
 
 ARGS = [
@@ -268,3 +269,59 @@ async def test_urls_are_read_as_chromium_reads_them(browser: Browser) -> None:
         assert (f"{url.scheme}:", url.host) == (protocol, host.strip("[]").removesuffix(".")), text
         assert url.authority.removeprefix(f"[{url.host}]").removeprefix(url.host) == (f":{port}" if port else ""), text
         assert (url.path, url.query, url.fragment) == (path, query[1:], fragment[1:]), text
+
+
+async def test_nobody_learns_the_credentials(browser: Browser, site: Origin) -> None:
+    site.pages["/"] = "<p>shop"
+    async with FilteringProxy(Boundary(allow=[site.url])) as proxy, page_behind(browser, proxy) as page:
+        await page.goto(site.url)
+        asked = await page.evaluate("fetch('/challenge').then(answer => answer.status, () => 0)")
+        after = await page.goto(f"{site.url}/after")
+        secrets = [proxy.password.encode(), base64.b64encode(f"{proxy.username}:{proxy.password}".encode())]
+        commands = await asyncio.to_thread(command_lines)
+
+    assert asked != 200
+    assert site.hits["/challenge"] == 1
+    assert after is not None and after.status == 200
+    for request in site.requests:
+        assert "proxy-authorization" not in {name.lower() for name in request.headers}
+    assert commands
+    assert not [secret for secret in secrets if secret in commands]
+
+
+def command_lines() -> bytes:
+    """Those of all processes of this machine, which any of its users can read."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes())
+        except OSError:
+            continue
+    return b"\n".join(lines)
+
+
+async def test_another_process_is_refused_without_the_credentials(browser: Browser, site: Origin) -> None:
+    async with FilteringProxy(Boundary(allow=[site.url])) as proxy, page_behind(browser, proxy) as page:
+        await page.goto(f"{site.url}/mine")
+        for request in (f"GET {site.url}/theirs HTTP/1.1", f"CONNECT {site.place} HTTP/1.1"):
+            answer = await say(proxy.port, f"{request}\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            assert answer.startswith(b"HTTP/1.1 407 ")
+    assert set(site.hits) <= {"/mine", "/favicon.ico"}
+
+
+async def test_webtransport_stays_inside(browser: Browser, site: Origin) -> None:
+    loop = asyncio.get_running_loop()
+    transport, datagrams = await loop.create_datagram_endpoint(Datagrams, local_addr=("127.0.0.2", 0))
+    try:
+        port = transport.get_extra_info("sockname")[1]
+        async with FilteringProxy(Boundary(allow=[site.url])) as proxy, page_behind(browser, proxy) as page:
+            await page.goto(site.url)
+            done = await page.evaluate(
+                "url => { try { const there = new WebTransport(url); there.closed.catch(() => {});"
+                " return there.ready.then(() => 'open', () => 'failed'); } catch (error) { return error.name; } }",
+                f"https://127.0.0.2:{port}/",
+            )
+    finally:
+        transport.close()
+    assert done != "open"
+    assert datagrams.count == 0
