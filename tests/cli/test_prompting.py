@@ -94,7 +94,7 @@ def test_the_end_of_the_terminal_is_no_refusal(terminal: Callable[..., Terminal]
 def test_without_a_terminal_a_change_is_denied_without_a_question(
     agentloop: Run, replies: Replies, folder: Path
 ) -> None:
-    words = ["run", "write", "--ephemeral", "--with", "workspace", "--cwd", str(folder), "--llm", replies(WRITE)]
+    words = ["run", "write", "--ephemeral", "--cwd", str(folder), "--llm", replies(WRITE)]
     done = agentloop(*words)
     assert "declined" in done.stdout and "[y/N]" not in done.stderr
     assert "denied" in done.stderr
@@ -104,15 +104,16 @@ def test_without_a_terminal_a_change_is_denied_without_a_question(
 
 def test_commands_may_be_allowed_by_name(agentloop: Run, replies: Replies, folder: Path) -> None:
     script = "```js\nfunction run() { answer(exec(['echo', 'hello']).stdout.trim()) }\n```"
-    words = ["run", "say", "--ephemeral", "--with", "exec", "--cwd", str(folder), "--llm", replies(script)]
+    words = ["run", "say", "--ephemeral", "--cwd", str(folder), "--llm", replies(script)]
     assert agentloop(*words, "--allow-exec", "echo").stdout == "hello\n"
     assert agentloop(*words, "--max-steps", "1", "--allow-exec", "git").returncode == 2
     assert agentloop(*words, "--max-steps", "1", "--no-exec").returncode == 2
 
 
 def test_without_a_network_there_is_no_fetch(agentloop: Run, replies: Replies) -> None:
-    script = "```js\nfunction run() { answer([typeof fetch, typeof readFile].join()) }\n```"
+    script = "```js\nfunction run() { answer([typeof fetch, typeof readFile, typeof exec].join()) }\n```"
     words = ["run", "say", "--ephemeral", "--llm", replies(script)]
-    assert agentloop(*words).stdout == "function,undefined\n"
-    assert agentloop(*words, "--no-network").stdout == "undefined,undefined\n"
-    assert agentloop(*words, "--no-network", "--with", "fetch,workspace").stdout == "undefined,function\n"
+    assert agentloop(*words).stdout == "function,function,function\n"
+    assert agentloop(*words, "--no-network").stdout == "undefined,function,function\n"
+    assert agentloop(*words, "--no-network", "--with", "fetch").stdout == "undefined,function,function\n"
+    assert agentloop(*words, "--no-exec", "--with", "exec").stdout == "function,function,undefined\n"
