@@ -9,10 +9,18 @@ from agentloop.artifacts.base import Artifacts
 
 if TYPE_CHECKING:
     from agentloop.artifacts.folder import FolderArtifacts
+    from agentloop.artifacts.redacted import RedactedArtifacts
+    from agentloop.artifacts.scan import Leak, Report, Scanner
 
-__all__ = ["Artifacts", "FolderArtifacts"]
+__all__ = ["Artifacts", "FolderArtifacts", "Leak", "RedactedArtifacts", "Report", "Scanner"]
 
-_LAZY = {"FolderArtifacts": "agentloop.artifacts.folder"}
+_LAZY = {
+    "FolderArtifacts": "agentloop.artifacts.folder",
+    "Leak": "agentloop.artifacts.scan",
+    "RedactedArtifacts": "agentloop.artifacts.redacted",
+    "Report": "agentloop.artifacts.scan",
+    "Scanner": "agentloop.artifacts.scan",
+}
 
 
 def __getattr__(name: str) -> Any:
