@@ -24,6 +24,7 @@ from agentloop.errors import (
 from agentloop.records import Json, RunRecord, RunResult, Status
 from agentloop.run.context import RunContext
 from agentloop.run.keeping import record, save_state
+from agentloop.run.leaks import tell_leaks
 
 __all__ = ["FINISH_S", "Judge", "end_of", "expected", "finish", "result_of"]
 
@@ -101,6 +102,7 @@ async def _write(context: RunContext, end: EndRun, system_prompt: str, judge: Ju
         await context.stop()
     result = _result(context, verdict, system_prompt)
     await _save(context, result)
+    await tell_leaks(context)
     await context.journal.emit(
         "done", content=str(result.status), args={"reason": result.reason}, summary=_summary(result)
     )

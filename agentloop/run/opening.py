@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from agentloop.artifacts.base import Artifacts
+from agentloop.artifacts.redacted import RedactedArtifacts
 from agentloop.capabilities import BuildContext
 from agentloop.clock import Clock
 from agentloop.context import feedback
@@ -186,7 +187,7 @@ async def _context(
             own_ports=given.settings.own_ports,
             emit=journal.emit,
             workspace=given.settings.workspace,
-            artifacts=given.artifacts,
+            artifacts=given.artifacts and RedactedArtifacts(given.artifacts, redactor),
             clock=clock,
             allow=request.allow,
             start_url=request.url,
