@@ -164,12 +164,12 @@
     if (ended) return;
     ended = true;
     try {
-      const { text, warnings } = kit.serialise(value, kit.stringifyResult);
+      const { text, warnings } = kit.handOver(value);
       if (text === undefined && value !== undefined) {
         throw new TypeError("run() must return JSON data, got " + typeof value);
       }
       for (let i = 0; i < warnings.length; i++) kit.append(early, warnings[i]);
-      const refused = host("done", 0, kit.stringify(early), value === undefined ? "" : text);
+      const refused = host("done", 0, kit.stringify(early));
       if (refused) unwrap(refused);
     } catch (error) {
       host("error", 0, kit.stringify(kit.describe(error, "result")));

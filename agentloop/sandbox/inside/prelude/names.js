@@ -25,7 +25,7 @@
     }
     if (typeof result === "string") return result;
     if (typeof result === "number") return String(result);
-    const { text: json } = kit.serialise(result);
+    const json = stringify(result);
     if (json === undefined) throw new TypeError("answer() takes text or JSON data, got a " + typeof result);
     return json;
   };

@@ -85,16 +85,17 @@
   kit.stringify = stringify;
   kit.define(JSON, "stringify", stringify, false);
 
-  kit.serialise = (value, write = stringify) => {
+  // The result's text goes to the host's side at once, where it is searched in a twentieth of the time.
+  kit.handOver = (value) => {
     lossy = false;
-    const text = write(value);
+    const text = stringifyResult(value);
+    const suspect = kit.host("result", 0, text === undefined ? "" : text);
     if (text === undefined || value === null || typeof value === "string") return { text, warnings: NONE };
-    const thorough = lossy || indexOf(text, "null") >= 0 || indexOf(text, "{}") >= 0;
-    return { text, warnings: kit.losses(value, thorough ? THOROUGH : QUICK) };
+    return { text, warnings: kit.losses(value, lossy || suspect ? THOROUGH : QUICK) };
   };
 
   // The engine looks for circles in time that grows with the square of the depth: a small stack ends that soon.
-  kit.stringifyResult = (value) => {
+  const stringifyResult = (value) => {
     let failure;
     kit.host("stack", SMALL_STACK_MB);
     try {
