@@ -201,19 +201,20 @@ def _check_line(text: str, where: str) -> None:
         raise InvalidInput(f"{where}: {text[:80]!r} is no content type")
 
 
-def _property(schema: Node | None, key: str, depth: int = 0) -> Node | None:
-    """The schema of a property, wherever in an `allOf` it stands."""
-    if schema is None or depth > 10 or not isinstance(node := schema.followed(), Node):
-        return None
-    if not isinstance(node.value, dict):
-        return None
-    properties = node.get("properties")
-    if properties is not None and (found := properties.get(key)) is not None:
-        return found
-    for word in ("allOf", "anyOf", "oneOf"):
-        for branch in () if (branches := node.get(word)) is None else branches.elements():
-            if (found := _property(branch, key, depth + 1)) is not None:
-                return found
+def _property(schema: Node | None, key: str) -> Node | None:
+    """The schema of a property, wherever in an `allOf` or one of several forms it stands."""
+    waiting, seen = [schema], set[int]()
+    while waiting:
+        node = None if (one := waiting.pop(0)) is None else one.followed()
+        if node is None or id(node.value) in seen or not isinstance(node.value, dict):
+            continue
+        seen.add(id(node.value))
+        properties = node.get("properties")
+        if properties is not None and (found := properties.get(key)) is not None:
+            return found
+        for word in ("allOf", "anyOf", "oneOf"):
+            branches = node.get(word)
+            waiting += [] if branches is None else branches.elements()
     return None
 
 

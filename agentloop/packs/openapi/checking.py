@@ -16,7 +16,7 @@ from agentloop.records import Json
 
 __all__ = ["Checker", "is_binary", "is_file"]
 
-_STEPS: Final = 50_000
+_STEPS: Final = 20_000
 _HOPS: Final = 40
 _SHOWN: Final = 60
 _CHOICES: Final = 20
@@ -28,7 +28,7 @@ _ARTICLES: Final = {"array": "an", "object": "an", "integer": "an", "null": ""}
 class Checker:
     """Looks at values; `files`: binary content may be given as an object with its name and type.
 
-    A schema that takes more than fifty thousand steps for one value is taken to fit.
+    A schema that takes more than twenty thousand steps for one value is taken to fit.
     """
 
     def __init__(self, *, files: bool = False) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from agentloop.errors import InvalidInput
-from agentloop.packs.openapi.node import Node, root_of
+from agentloop.packs.openapi.node import Node, escaped, root_of
 from agentloop.records import Json
 
 __all__ = ["LONGEST_DOCUMENT", "MOST_VALUES", "Source", "read_document"]
@@ -25,6 +25,7 @@ LONGEST_DOCUMENT: Final = 32 * 1024 * 1024
 MOST_VALUES: Final = 1_000_000
 """Values in one document, where each use of a YAML alias counts anew."""
 
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _DEEPEST: Final = 200
 _VERSION: Final = re.compile(r"3\.([01])(\.\d+)?(-\S+)?")
 _PLAIN_FLOAT: Final = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -144,15 +145,25 @@ class _Values:
         self._left -= 1
         if self._left < 0:
             raise InvalidInput(f"the document has more than {MOST_VALUES:,} values")
-        if value is None or isinstance(value, str | bool | int):
+        if isinstance(value, str):
+            return self._text(value)
+        if value is None or isinstance(value, bool | int):
             return value
         if isinstance(value, float) and math.isfinite(value):
             return value
         if isinstance(value, Mapping):
-            return {str(key): self._inner(str(key), entry) for key, entry in value.items()}
+            return {self._text(str(key)): self._inner(str(key), entry) for key, entry in value.items()}
         if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
             return [self._inner(str(number), entry) for number, entry in enumerate(value)]
-        raise InvalidInput(f"#/{'/'.join(self._trail)}: a document holds JSON values, not {type(value).__name__}")
+        raise InvalidInput(f"{self._place()}: a document holds JSON values, not {type(value).__name__}")
+
+    def _text(self, text: str) -> str:
+        if not text.isascii() and _HALF.search(text):
+            raise InvalidInput(f"{self._place()}: a text has half of a surrogate pair")
+        return text
+
+    def _place(self) -> str:
+        return "/".join(["#", *map(escaped, self._trail)])
 
     def _inner(self, key: str, value: Any) -> Json:
         if len(self._trail) >= _DEEPEST:

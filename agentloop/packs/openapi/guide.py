@@ -30,6 +30,8 @@ _GROUPS: Final = 100
 _DECLARED_TOGETHER: Final = 100
 _TOPIC: Final = 60
 _REMARKS: Final = 12
+_FIELDS: Final = 4_000
+_LEAST_FIELD: Final = 12
 
 
 class Guide:
@@ -127,7 +129,7 @@ class _Declaration:
     def text(self) -> str:
         operation = self._operation
         fields = list(self._fields())
-        needed = any(not name.endswith("?") for name, _ in fields)
+        needed = any(name[-1] not in "?]" for name, _ in fields)
         inner = "".join(f"{name}: {type}; " for name, type in fields)
         params = f"params{'' if needed else '?'}: {{ {inner}}}" if fields else ""
         result = self._writer.text(operation.result)
@@ -146,9 +148,14 @@ class _Declaration:
             yield f"{BODY} is sent as {types}"
 
     def _fields(self) -> Iterator[tuple[str, str]]:
+        left = _FIELDS
         for parameter in self._operation.parameters:
             if parameter.place == "header" and parameter.name.lower() in self._static:
                 continue
+            left -= len(parameter.key) + _LEAST_FIELD
+            if left < 0:
+                yield "[name: string]", "any"
+                break
             yield property_name(parameter.key) + ("" if parameter.required else "?"), self._type(parameter)
         if (body := self._operation.body) is not None:
             yield from self._body_fields(body)

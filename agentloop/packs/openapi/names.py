@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Final
 
 __all__ = ["derived", "distinct", "keys", "near", "sanitised", "slug"]
@@ -13,12 +15,14 @@ _OTHER: Final = re.compile(r"[^A-Za-z0-9_]+")
 _NO_SLUG: Final = re.compile(r"[^a-z0-9]+")
 _PART: Final = re.compile(r"\{([^{}]*)\}|([^{}]+)")
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
+_LONGEST: Final = 120
+_COMPARED: Final = 2_000
 _PROTOTYPE: Final = "__proto__"
 
 
 def sanitised(name: str) -> str:
     """The name as a JavaScript identifier: `pet-id` is `pet_id`, `123abc` is `_123abc`, nothing is `_`."""
-    fit = _OTHER.sub("_", name) or "_"
+    fit = _OTHER.sub("_", name)[:_LONGEST] or "_"
     if fit == _PROTOTYPE:
         return "_proto_"
     return f"_{fit}" if fit[0].isdigit() else fit
@@ -38,11 +42,13 @@ def slug(title: str) -> str:
 def distinct(names: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     """The names, those that come again (or are `taken`) with 2, 3, … after them."""
     used, wanted = set(taken), set(names)
+    numbers: Counter[str] = Counter()
     result = []
     for name in names:
-        number, fit = 2, name
+        fit = name
         while fit in used or (fit != name and fit in wanted):
-            fit, number = f"{name}{number}", number + 1
+            numbers[name] += 1
+            fit = f"{name}{numbers[name] + 1}"
         used.add(fit)
         result.append(fit)
     return result
@@ -53,9 +59,9 @@ def keys(parameters: Sequence[tuple[str, str]], reserved: Collection[str] = ()) 
 
     It is the name itself; one that is in two places, or reserved, has its place before it: `query_id`, `path_id`.
     """
-    names = [name for _, name in parameters]
-    shared = {name for name in names if names.count(name) > 1} | set(reserved)
-    used = set(reserved) | (set(names) - shared)
+    counts = Counter(name for _, name in parameters)
+    shared = {name for name, count in counts.items() if count > 1} | set(reserved)
+    used = set(reserved) | (counts.keys() - shared)
     result = []
     for place, name in parameters:
         key = f"{place}_{name}" if name in shared else name
@@ -68,9 +74,10 @@ def keys(parameters: Sequence[tuple[str, str]], reserved: Collection[str] = ()) 
 
 def near(name: str, known: Collection[str]) -> str:
     """A hint, `; did you mean "petId"?`, or "" when nothing is like it."""
-    folded = {_OTHER.sub("", one).replace("_", "").lower(): one for one in known}
+    some = list(islice(known, _COMPARED))
+    folded = {_OTHER.sub("", one).replace("_", "").lower(): one for one in some}
     alike = folded.get(_OTHER.sub("", name).replace("_", "").lower())
-    close = [alike] if alike is not None else get_close_matches(name[:80], known, n=1, cutoff=0.7)
+    close = [alike] if alike is not None else get_close_matches(name[:80], some, n=1, cutoff=0.7)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 

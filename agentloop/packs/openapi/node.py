@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from referencing import Anchor, Registry, Resource, Specification
@@ -12,7 +12,7 @@ from referencing.exceptions import Unresolvable
 from agentloop.errors import InvalidInput
 from agentloop.records import Json
 
-__all__ = ["Node", "kind_of", "root_of"]
+__all__ = ["Node", "escaped", "kind_of", "root_of"]
 
 _HOPS: Final = 50
 _SHOWN: Final = 120
@@ -29,7 +29,8 @@ class Node:
     place: str
     modern: bool
     """Whether the document is of version 3.1, in which schemas are those of JSON Schema."""
-    _resolver: Any
+    _resolver: Any = field(repr=False, compare=False)
+    _links: dict[int, Node] = field(repr=False, compare=False)
 
     def get(self, key: str) -> Node | None:
         """The entry of an object, None when there is none."""
@@ -65,14 +66,14 @@ class Node:
         if value is None:
             return default
         if not isinstance(value, str):
-            raise InvalidInput(f"{self.place}/{_escaped(key)}: must be a string, not {kind_of(value)}")
+            raise InvalidInput(f"{self.place}/{escaped(key)}: must be a string, not {kind_of(value)}")
         return value
 
     def flag(self, key: str, default: bool = False) -> bool:
         """True or false of an object."""
         value = self.mapping().get(key, default)
         if not isinstance(value, bool):
-            raise InvalidInput(f"{self.place}/{_escaped(key)}: must be true or false, not {kind_of(value)}")
+            raise InvalidInput(f"{self.place}/{escaped(key)}: must be true or false, not {kind_of(value)}")
         return value
 
     @property
@@ -92,6 +93,13 @@ class Node:
 
     def target(self) -> Node:
         """What the reference leads to, which may be one more reference."""
+        # A value stands in one place alone, so it can be known by its identity.
+        found = self._links.get(id(self.value))
+        if found is None:
+            found = self._links[id(self.value)] = self._looked_up()
+        return found
+
+    def _looked_up(self) -> Node:
         reference = self.reference
         file, _, fragment = reference.partition("#")
         try:
@@ -99,14 +107,14 @@ class Node:
         except (Unresolvable, LookupError, TypeError, ValueError):
             raise InvalidInput(f"{self.place}/$ref: {_unfound(reference)}") from None
         place = f"{file or self.place.partition('#')[0]}#{fragment}"
-        return Node(value=found.contents, place=place, modern=self.modern, _resolver=found.resolver)
+        return replace(self, value=found.contents, place=place, _resolver=found.resolver)
 
     def _child(self, key: str, value: Json) -> Node:
-        place = f"{self.place}/{_escaped(key)}"
+        place = f"{self.place}/{escaped(key)}"
         resolver = self._resolver
         if self.modern and _id_of(value) is not None:
             resolver = resolver.in_subresource(_NAMED.create_resource(value))
-        return Node(value=value, place=place, modern=self.modern, _resolver=resolver)
+        return Node(value=value, place=place, modern=self.modern, _resolver=resolver, _links=self._links)
 
 
 def root_of(contents: Json, *, url: str, others: Mapping[str, Json], modern: bool) -> Node:
@@ -117,7 +125,7 @@ def root_of(contents: Json, *, url: str, others: Mapping[str, Json], modern: boo
     kind: Specification[Json] = _NAMED if modern else Specification.OPAQUE
     resources = [(address, kind.create_resource(other)) for address, other in {**others, url: contents}.items()]
     registry: Registry[Json] = Registry().with_resources(resources).crawl()
-    return Node(value=contents, place="#", modern=modern, _resolver=registry.resolver(base_uri=url))
+    return Node(value=contents, place="#", modern=modern, _resolver=registry.resolver(base_uri=url), _links={})
 
 
 def kind_of(value: Json) -> str:
@@ -137,7 +145,8 @@ def _unfound(reference: str) -> str:
     return f"{shown} is in another document, and nothing is fetched: give it as documents={{{file!r}: …}}"
 
 
-def _escaped(key: str) -> str:
+def escaped(key: str) -> str:
+    """A key as a part of a JSON pointer."""
     return key.replace("~", "~0").replace("/", "~1")
 
 

@@ -114,6 +114,7 @@ class _Face:
     description: str
     headers: StaticHeaders
     guide: Guide
+    overview: str
 
 
 def _face(
@@ -133,7 +134,7 @@ def _face(
     static = StaticHeaders(secret=headers or {}, public=public_headers or {}, origins=origins)
     told = description or api.title or "An API."
     guide = Guide(api, name=name, title=told, static=static.names)
-    return _Face(api=api, name=name, description=told, headers=static, guide=guide)
+    return _Face(api=api, name=name, description=told, headers=static, guide=guide, overview=guide.overview())
 
 
 async def _pack(face: _Face, client: GuardedClient, permission: Permission, boundary: Boundary) -> Pack:
@@ -144,7 +145,7 @@ async def _pack(face: _Face, client: GuardedClient, permission: Permission, boun
         description=face.description,
         kind="module",
         declarations=face.guide.pointer(),
-        help={face.name: face.guide.overview()},
+        help={face.name: face.overview},
         primitives={
             f"{key}.call": Primitive(calls.call, untrusted=True),
             f"{key}.operations": Primitive(calls.operations),
@@ -177,7 +178,8 @@ class _Calls:
         """One request: `{status, ok, headers, body, json?, truncated?}`."""
         await self._permission.need(self._face.name)
         operation = self._operation(function)
-        request = api_request(operation, params, headers=self._face.headers.sent_to(operation.server))
+        headers = self._face.headers.sent_to(operation.server)
+        request = await asyncio.to_thread(api_request, operation, params, headers=headers)
         secrets = self._permission.secrets
         try:
             reply = await self._sent(request, secrets)

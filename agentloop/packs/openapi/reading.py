@@ -39,6 +39,9 @@ _STYLES: Final[Mapping[Place, tuple[Style, ...]]] = {
 }
 # The document's word on these headers is void: they follow from the body, the answer and the static headers.
 _VOID_HEADERS: Final = frozenset({"accept", "authorization", "content-type"})
+_NAMED_BY_TOKENS: Final = frozenset({"header", "cookie"})
+# Cookies of the wild have brackets too.
+_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~\[\]-]+")
 _TEMPLATED: Final = re.compile(r"\{([^{}]*)\}")
 
 
@@ -88,8 +91,8 @@ def _drafts(root: Node, servers: Servers, wanted: frozenset[str]) -> Iterator[Op
     for path, item in () if paths is None else paths.items():
         if path.startswith("x-"):
             continue
-        if not path.startswith("/"):
-            raise InvalidInput(f"{item.place}: a path begins with a slash")
+        if not path.startswith("/") or "?" in path or "#" in path:
+            raise InvalidInput(f"{item.place}: a path begins with a slash, and has no ? and no # in it")
         item = item.followed()
         for method in sorted(wanted):
             operation = item.get(method.lower())
@@ -153,6 +156,8 @@ def _listed(owner: Node) -> Iterator[_Found]:
         name, place = node.text("name"), _one_of(node, "in", _PLACES, "")
         if not name:
             raise InvalidInput(f"{node.place}: 'name' is missing")
+        if place in _NAMED_BY_TOKENS and not _TOKEN.fullmatch(name):
+            raise InvalidInput(f"{node.place}/name: {name!r} is no name of a {place}")
         if (place, name) in seen:
             raise InvalidInput(f"{element.place}: there are two parameters {name!r} in {place}")
         seen.add((place, name))

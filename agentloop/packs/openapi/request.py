@@ -44,6 +44,8 @@ def api_request(operation: Operation, params: Json, *, headers: Mapping[str, str
         return _Writer(operation, {name.lower(): value for name, value in (headers or {}).items()}).written(params)
     except InvalidInput as error:
         raise InvalidInput(f"{operation.function}: {error}") from None
+    except RecursionError:
+        raise InvalidInput(f"{operation.function}: the parameters nest too deeply") from None
 
 
 class _Writer:

@@ -78,9 +78,9 @@ def header_text(parameter: Parameter, value: Json) -> str:
 def cookie_pairs(parameter: Parameter, value: Json) -> Pairs:
     """Cookies by name; what cannot stand in one is percent-encoded."""
     if parameter.media:
-        return [(parameter.name, _cookie(_in_media(parameter, value)))]
+        return [(_cookie_name(parameter.name), _cookie(_in_media(parameter, value)))]
     pieces = _pieces(value, parameter.key)
-    return _pairs(pieces, parameter.name, explode=parameter.explode, between=",", encode=_cookie, named=str)
+    return _pairs(pieces, parameter.name, explode=parameter.explode, between=",", encode=_cookie, named=_cookie_name)
 
 
 def form_pairs(
@@ -107,13 +107,17 @@ def scalar(value: Json, key: str) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN:
         return str(int(value))
     if isinstance(value, int | float):
-        return json.dumps(value)
+        return json_text(value, key)
     raise InvalidInput(f"{key}: {kind_of(value)} inside a list or an object cannot be sent in this place")
 
 
 def json_text(value: Json, key: str, *, ascii_only: bool = False) -> str:
     """A value as JSON."""
-    return _well_formed(json.dumps(value, ensure_ascii=ascii_only, separators=(",", ":"), allow_nan=False), key)
+    try:
+        text = json.dumps(value, ensure_ascii=ascii_only, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        raise InvalidInput(f"{key}: a number must be finite") from None
+    return _well_formed(text, key)
 
 
 def _percent(text: str) -> str:
@@ -127,6 +131,10 @@ def _reserved(text: str) -> str:
 
 def _cookie(text: str) -> str:
     return quote(text, safe=_COOKIE_OCTETS)
+
+
+def _cookie_name(text: str) -> str:
+    return quote(text, safe=_COOKIE_OCTETS.replace("=", ""))
 
 
 def _in_media(parameter: Parameter, value: Json) -> str:

@@ -18,6 +18,8 @@ __all__ = ["TypeWriter", "property_name", "remark"]
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _DEEPEST: Final = 6
+_ROOM: Final = 2
+_LEAST: Final = 6
 _FARTHEST: Final = 4
 _CHOICES: Final = 30
 _PROPERTIES: Final = 80
@@ -43,7 +45,8 @@ class TypeWriter:
 
     def __init__(self, *, longest: int) -> None:
         self._left = longest
-        self._names: dict[tuple[str, bool], str] = {}
+        self._room = _ROOM * longest
+        self._names: dict[tuple[int, bool], str] = {}
         self._waiting: deque[tuple[str, Node, bool, int]] = deque()
         self._steps = 0
         self._taken = set(_TAKEN)
@@ -61,9 +64,14 @@ class TypeWriter:
             yield f"type {name} = {text if self._left > 0 else 'any'};"
         self._steps = 0
 
+    def spend(self, characters: int) -> bool:
+        """Takes room for what is written; False when there is none left."""
+        self._room -= characters + _LEAST
+        return self._room > 0
+
     def named(self, target: Node, *, files: bool) -> str:
         """The name of what a reference leads to, "any" when there is no room for it."""
-        key = (target.place, files)
+        key = (id(target.value), files)
         if key not in self._names:
             if self._left <= 0 or self._steps >= _FARTHEST:
                 return "any"
@@ -87,7 +95,7 @@ class _Type:
         self._files = files
 
     def text(self, schema: Node | None, depth: int) -> str:
-        if schema is None or not isinstance(schema.value, dict) or depth > _DEEPEST:
+        if schema is None or not isinstance(schema.value, dict) or depth > _DEEPEST or not self._writer.spend(0):
             return "any"
         if self._files and is_binary(schema):
             return _FILE
@@ -122,6 +130,8 @@ class _Type:
         choices = entries.get("enum")
         if isinstance(choices, list) and choices:
             shown = [_literal(choice) for choice in choices[:_CHOICES]]
+            if not self._writer.spend(sum(map(len, shown))):
+                return "any"
             return " | ".join(dict.fromkeys(shown)) + (" | string" if len(choices) > _CHOICES else "")
         declared = entries.get("type")
         types = declared if isinstance(declared, list) else [] if declared is None else [declared]
@@ -155,7 +165,7 @@ class _Type:
         listed = schema.mapping().get("required")
         required = listed if isinstance(listed, list) else []
         for number, (name, found) in enumerate(() if properties is None else properties.items()):
-            if number >= _PROPERTIES:
+            if number >= _PROPERTIES or not self._writer.spend(len(name)):
                 yield "[name: string]: any"
                 return
             target = found.followed()

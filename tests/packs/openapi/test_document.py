@@ -78,6 +78,8 @@ def test_anchors_and_merges_of_yaml_are_followed() -> None:
         ({"openapi": "3.2.0"}, "#/openapi: the version '3.2.0' is not understood; 3.0 and 3.1 are"),
         ({"openapi": "3.1.0", "x": object()}, "#/x: a document holds JSON values, not object"),
         ({"openapi": "3.1.0", "x": [float("nan")]}, "#/x/0: a document holds JSON values, not float"),
+        ({"openapi": "3.1.0", "x/y": ["\ud800"]}, "#/x~1y/0: a text has half of a surrogate pair"),
+        ('{"openapi": "3.1.0", "\\ud800": 1}', "#: a text has half of a surrogate pair"),
         ('{"openapi": "3.1.0", "x": NaN}', "#/x: a document holds JSON values, not float"),
         ("a:\n " + "[" * 100_000, "the document "),
         ("a:\n " + "[" * 500 + "]" * 500, "the document nests more than 200 deep"),

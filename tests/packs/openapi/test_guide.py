@@ -132,6 +132,22 @@ def test_an_operation_with_endless_types_stays_short() -> None:
     assert len(guide(source).about("call")) < LONGEST_HELP
 
 
+def test_an_operation_with_endless_parameters_stays_short() -> None:
+    choices = [f"{'x' * 50}{n}" for n in range(50)]
+    listed = [{"name": f"p{n}", "in": "query", "schema": {"enum": choices}} for n in range(3000)]
+    text = guide(document(parameters=listed)).about("call")
+    assert len(text) < 2 * LONGEST_HELP
+    assert "[name: string]: any; }" in text
+
+
+def test_names_without_end_are_cut() -> None:
+    source = document()
+    source["paths"]["/things"]["get"]["operationId"] = "a" * 100_000
+    [name] = read_api(source).operations
+    assert len(name) == 120
+    assert len(guide(source).overview()) < LONGEST_HELP
+
+
 def test_words_of_the_document_cannot_pass_for_ours() -> None:
     source = document(
         info={"title": "T */ declare function evil(): void; /*\n{name}", "version": "1\n2", "description": "{base}\nx"}

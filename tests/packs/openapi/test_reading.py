@@ -129,6 +129,11 @@ def test_headers_that_follow_from_the_rest_are_no_parameters() -> None:
             "#/paths/~1things/get/parameters/0/content: must have one content type, not 2",
         ),
         ("a", "#/paths/~1things/get/parameters/0: must be an object, not a string"),
+        ({"name": "a; b", "in": "cookie"}, "#/paths/~1things/get/parameters/0/name: 'a; b' is no name of a cookie"),
+        (
+            {"name": "A\r\nB", "in": "header"},
+            "#/paths/~1things/get/parameters/0/name: 'A\\r\\nB' is no name of a header",
+        ),
     ],
 )
 def test_broken_parameters_name_their_place(parameter: Any, said: str) -> None:
@@ -200,7 +205,8 @@ def test_the_answer_is_that_of_the_first_success() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"paths": {"things": {}}}, "#/paths/things: a path begins with a slash"),
+        ({"paths": {"things": {}}}, "#/paths/things: a path begins with a slash, and has no ? and no # in it"),
+        ({"paths": {"/a?b": {}}}, "#/paths/~1a?b: a path begins with a slash, and has no ? and no # in it"),
         ({"paths": []}, "#/paths: must be an object, not an array"),
         ({"paths": {"/a": {"get": "x"}}}, "#/paths/~1a/get: must be an object, not a string"),
         ({"paths": {"/a": {"get": {"operationId": 5}}}}, "#/paths/~1a/get/operationId: must be a string, not a number"),

@@ -96,6 +96,24 @@ def test_a_header_given_once_and_for_all_wins_and_is_not_asked_for() -> None:
     assert found == {"x-key": "static", "cookie": "s=1; c=2", "x-b": "b"}
 
 
+def test_what_nests_without_end_is_refused() -> None:
+    value: dict[str, Any] = {}
+    for _ in range(5000):
+        value = {"a": value}
+    for parts in (
+        {"parameters": [{"name": "q", "in": "query", "style": "deepObject"}]},
+        {"parameters": [{"name": "q", "in": "query", "content": {"application/json": {}}}]},
+    ):
+        assert refusal({"q": value}, **parts) == "call: the parameters nest too deeply"
+
+
+def test_a_body_against_a_schema_that_multiplies_is_sent_in_time() -> None:
+    schemas = {f"S{n}": {"anyOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 4} for n in range(60)}
+    for kind, value in (("application/json", 5), ("multipart/form-data", {"a": {"content": "b"}})):
+        body = {kind: {"schema": {"$ref": "#/components/schemas/S0"}}}
+        assert request({"body": value}, method="post", body=body, schemas=schemas | {"S60": {}}).body
+
+
 # Bodies -------------------------------------------------------------------------------------------------
 
 BOTH = {"application/json": {"schema": {"type": "object"}}, "text/plain": {"schema": {"type": "string"}}}

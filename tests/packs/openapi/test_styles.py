@@ -111,6 +111,10 @@ def test_cookies() -> None:
     assert cookie_pairs(parameter("cookie", "form", explode=True), RGB) == [("R", "100"), ("G", "200"), ("B", "150")]
 
 
+def test_what_a_script_names_cannot_become_another_cookie() -> None:
+    assert cookie_pairs(parameter("cookie", "form", explode=True), {"a; b=c": "d"}) == [("a%3B%20b%3Dc", "d")]
+
+
 # Encoding ----------------------------------------------------------------------------------------------
 
 
@@ -176,6 +180,7 @@ def test_half_a_character_is_refused(place: Place) -> None:
         (-2.5, "-2.5"),
         (1e21, "1e+21"),
         (9007199254740993, "9007199254740993"),
+        (1e-7, "1e-07"),
     ],
 )
 def test_scalars_are_written_as_javascript_does(value: Any, text: str) -> None:
@@ -196,6 +201,12 @@ def test_a_parameter_with_a_content_type_is_written_in_it(place: Place) -> None:
     expected = '{"a":["b c","\\u00e9"]}' if place in ("header", "cookie") else '{"a":["b c","é"]}'
     assert unquote(written) == expected
     assert written == expected or place != "header"
+
+
+def test_a_number_is_finite() -> None:
+    for value in (math.inf, math.nan):
+        with pytest.raises(InvalidInput, match="x: a number must be finite"):
+            scalar(value, "x")
 
 
 # Round trips through another's reader ------------------------------------------------------------------
