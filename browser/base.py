@@ -29,6 +29,7 @@ __all__ = [
     "Mark",
     "MouseButton",
     "Receipt",
+    "Refusal",
     "Tab",
     "Target",
     "Vision",
@@ -188,12 +189,22 @@ class Download:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """How many requests to one "host:port" the boundary declined by one rule."""
+
+    place: str
+    rule: str
+    requests: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class Effects:
     """What happened while an act and its settling ran.
 
     `url` is set when the main frame has a new address (also by script or hash); `document` is True
     when its document was replaced. `status` is the HTTP status of that document. `opened` are tabs.
-    `refused` are "host:port" that the boundary declined.
+    `refused` are "host:port" that the boundary declined; `refusals` the same with rules and counts, where the driver
+    knows them.
     """
 
     url: str | None = None
@@ -205,6 +216,7 @@ class Effects:
     requests: int = 0
     mutations: int = 0
     refused: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
     timed_out: bool = False
     settle_ms: int = 0
 

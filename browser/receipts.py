@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from agentloop.browser.base import Act, Download, Mark, Receipt
+from agentloop.browser.base import Act, Download, Effects, Mark, Receipt
 from agentloop.browser.look import quote
 from agentloop.browser.targets import Found, Wanted
 from agentloop.records import Json
@@ -161,7 +161,7 @@ def _outcome(receipt: Receipt, base: str) -> list[str]:
     parts += [f"new tab {short_address(tab.url, base)}" for tab in effects.opened]
     parts += [_dialog_words(d.message, d.accepted) for d in effects.dialogs[:2]]
     parts += [_download_words(download) for download in effects.downloads[:2]]
-    parts += [f"refused {host}" for host in effects.refused[:2]]
+    parts += _refusals(effects)
     if receipt.appeared:
         parts.append(f"new text {quote(receipt.appeared, _NAME_LIMIT)}")
     if receipt.value is not None:
@@ -171,6 +171,17 @@ def _outcome(receipt: Receipt, base: str) -> list[str]:
     if not parts:
         parts.append("ok" if receipt.changed else "no effect seen")
     return [*parts, receipt.note] if receipt.note else parts
+
+
+def _refusals(effects: Effects) -> list[str]:
+    if not effects.refusals:
+        return [f"refused {place}" for place in effects.refused[:2]]
+    parts = []
+    for refusal in effects.refusals[:2]:
+        count = f"{refusal.requests} requests refused:" if refusal.requests > 1 else "refused"
+        parts.append(f"{count} {refusal.place} ({refusal.rule})")
+    rest = sum(refusal.requests for refusal in effects.refusals[2:])
+    return [*parts, f"{rest} more refused"] if rest else parts
 
 
 def _opened(receipt: Receipt, base: str) -> str:

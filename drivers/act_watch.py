@@ -143,6 +143,7 @@ class ActWatch:
             requests=settled.requests,
             mutations=settled.changes,
             refused=self._refusals.places(before.at),
+            refusals=self._refusals.counted(before.at),
             timed_out=settled.timed_out,
             settle_ms=round(settled.seconds * 1000),
         )

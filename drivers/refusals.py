@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 
+from agentloop.browser.base import Refusal
 from agentloop.errors import NavigationError, RequestRefused
 from agentloop.guard.network.base import NetworkDecision
 
@@ -30,6 +31,11 @@ class Refusals:
     def places(self, at: float) -> tuple[str, ...]:
         """The "host:port" refused since then, each once."""
         return tuple(dict.fromkeys(_place(each) for each in self.since(at) if not each.allowed))
+
+    def counted(self, at: float) -> tuple[Refusal, ...]:
+        """Those refused since then, by place and rule, in the order of first sight."""
+        counts = Counter((_place(each), each.rule) for each in self.since(at) if not each.allowed)
+        return tuple(Refusal(place=place, rule=rule, requests=count) for (place, rule), count in counts.items())
 
     def now(self) -> float:
         """The clock that decisions are stamped with."""

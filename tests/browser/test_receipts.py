@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentloop.browser.base import Act, Dialog, Download, Effects, Mark, Receipt, Tab
+from agentloop.browser.base import Act, Dialog, Download, Effects, Mark, Receipt, Refusal, Tab
 from agentloop.browser.receipts import (
     LINE_LIMIT,
     TURN_LIMIT,
@@ -38,6 +38,14 @@ def receipt(
 
 def opened(path: str, status: int | None = None) -> Effects:
     return Effects(url=f"http://shop.test{path}", document=True, status=status)
+
+
+def refused(*requests: int) -> Receipt:
+    refusals = [
+        Refusal(place=f"evil.test:{80 + number}", rule="not-allowed", requests=count)
+        for number, count in enumerate(requests)
+    ]
+    return receipt(effects=Effects(refused=tuple(each.place for each in refusals), refusals=tuple(refusals)))
 
 
 @pytest.mark.parametrize(
@@ -91,6 +99,12 @@ def test_texts_in_calls_are_quoted_and_short() -> None:
             "downloaded a.csv",
         ),
         (receipt(effects=Effects(refused=("evil.test:80",))), "refused evil.test:80"),
+        (refused(1), "refused evil.test:80 (not-allowed)"),
+        (refused(3), "3 requests refused: evil.test:80 (not-allowed)"),
+        (
+            refused(1, 2, 3, 4),
+            "refused evil.test:80 (not-allowed); 2 requests refused: evil.test:81 (not-allowed); 7 more refused",
+        ),
         (receipt(appeared="Name is required"), 'new text "Name is required"'),
         (receipt(value="12.5"), 'holds "12.5"'),
         (receipt(value=""), 'holds ""'),

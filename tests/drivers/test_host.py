@@ -87,6 +87,9 @@ async def test_a_session_reaches_what_it_may_and_nothing_else(host: BrowserHost,
                 await driver.navigate(pages.url(f"{leaks}<a id=b href={other.origin}/link>x</a><p id=t>open"))
             assert await driver.text("#t") == "open"
             assert watched.effects.refused == (other.origin.removeprefix("http://"),)
+            [refusal] = watched.effects.refusals
+            assert (refusal.place, refusal.rule) == (*watched.effects.refused, "not-allowed")
+            assert refusal.requests >= 4
             with pytest.raises(RequestRefused) as caught:
                 await driver.navigate(other.origin + "/goto")
             assert (caught.value.host, caught.value.rule) == ("127.0.0.1", "not-allowed")
