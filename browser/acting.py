@@ -14,6 +14,7 @@ from agentloop.browser.page import address, title
 from agentloop.browser.receipts import MASK, appeared, receipt_line, turn_lines, written
 from agentloop.browser.targets import Found, Wanted, find, mismatch, plain_target, read_target, unknown_number
 from agentloop.browser.watching import watching
+from agentloop.browser.words import say
 from agentloop.clock import Clock
 from agentloop.errors import BrowserLost, DriverError, DriverTimeout, InvalidInput, TargetError
 from agentloop.records import Json
@@ -213,13 +214,9 @@ class Acting:
 
     def _require_current(self, number: int) -> None:
         if self._replaced_by is not None:
-            raise TargetError(
-                f"the page changed after {self._replaced_by}: number {number} is of the page before. Nothing was done; "
-                "the new page's numbers come with the next look at it",
-                reason="stale",
-            )
+            raise TargetError(say("page_changed", by=self._replaced_by, number=number), reason="stale")
         if self._marks.listing is None:
-            raise TargetError(f"there are no valid marks yet: call {self._prefix}mark() first", reason="missing")
+            raise TargetError(say("no_marks_yet", prefix=self._prefix), reason="missing")
 
     async def _aim_at(self, found: Found) -> Aim:
         if found.mark is not None:
@@ -231,7 +228,8 @@ class Acting:
 
     def _told(self, error: TargetError, wanted: Wanted, found: Found) -> TargetError:
         if wanted.text and found.selector and error.reason == "missing":
-            return TargetError(f"{mismatch(wanted, self.listed, None)} As a CSS selector: {error}", reason="missing")
+            message = say("as_selector", error=mismatch(wanted, self.listed, None), other=error)
+            return TargetError(message, reason="missing")
         return error
 
     # Around the act
@@ -317,7 +315,7 @@ class Acting:
             async with self._clock.timeout(seconds):
                 yield
         except TimeoutError:
-            raise DriverTimeout(f"{verb} was not done within {seconds:g} s") from None
+            raise DriverTimeout(say("not_in_time", verb=verb, seconds=seconds)) from None
 
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:
@@ -333,9 +331,9 @@ class Acting:
         try:
             look = await self._marks.look(chars=_HINT_CHARS)
         except (DriverError, InvalidInput) as error:
-            return f"(the page could not be listed: {error})"
+            return say("page_unread", error=error)
         self.page_listed()
-        return f"On the page now:\n{look.text}"
+        return say("page_now", text=look.text)
 
 
 def _joined(*notes: str) -> str:

@@ -13,6 +13,7 @@ from agentloop.browser.input import Input
 from agentloop.browser.listing import Aim, ElementState
 from agentloop.browser.marks import Marks
 from agentloop.browser.targets import bearers, describe, nearest_field
+from agentloop.browser.words import say
 from agentloop.errors import TargetError
 from agentloop.guard.secrets import Secret
 
@@ -52,7 +53,7 @@ class Filling:
         state = await self._marks.state(aim)
         if state.tag == "select":
             await self._marks.select(aim, [text])
-            return Typed(verb="select", note="type is for text fields: this was a select", changed=True)
+            return Typed(verb="select", note=say("was_a_select"), changed=True)
         if state.type in _BY_VALUE:
             await self._marks.fill(aim, text)
         else:
@@ -68,7 +69,7 @@ class Filling:
         kept = await self._confiding.put(aim, secret)
         if submit:
             await self._input.press("Enter")
-        return Typed(changed=True, confided=True, note="" if kept else "the page did not keep the value")
+        return Typed(changed=True, confided=True, note="" if kept else say("value_not_kept"))
 
     async def held(self, aim: Aim, text: str, done: Typed) -> Typed:
         """`done` with a word on what the field holds now, where that is not `text`."""
@@ -79,39 +80,39 @@ class Filling:
             return done
         if done.secret:
             altered = bool(state.filled) != bool(text)
-            return replace(done, note="the page did not keep the value" if altered else "")
+            return replace(done, note=say("value_not_kept") if altered else "")
         held = state.value or ""
         if _same(held, text):
             return done
-        return replace(done, value=held, note="the page kept its old value" if held == done.old else "")
+        return replace(done, value=held, note=say("old_value_kept") if held == done.old else "")
 
     def _require_field(self, aim: Aim, state: ElementState) -> None:
-        what = describe(aim.mark) if aim.mark else f"a {state.role or state.tag}"
+        what = _called(aim, state)
         if state.readonly:
-            raise TargetError(f"{what} is read-only: nothing was typed", reason="unfit")
+            raise TargetError(say("read_only", what=what), reason="unfit")
         if state.editable or state.contenteditable:
             return
         if state.type == "file":
-            raise TargetError(f"{what} takes files: use upload(target, paths)", reason="unfit")
+            raise TargetError(say("takes_files", what=what), reason="unfit")
         near = nearest_field(aim.mark, self._acting.listed) if aim.mark else None
-        hint = f"; the nearest text field is [{near.id}] {describe(near)}" if near else ""
-        raise TargetError(f"{what} is no text field, so nothing was typed{hint}", reason="unfit")
+        hint = say("nearest_field", number=near.id, what=describe(near)) if near else ""
+        raise TargetError(say("no_text_field", what=what, near=hint), reason="unfit")
 
     async def select(self, aim: Aim, labels: Sequence[str]) -> Done:
         """Chooses options; what has none is clicked, a list made of other elements is opened and clicked through."""
         state = await self._marks.state(aim)
         if state.tag == "select":
             if not labels:
-                raise TargetError(f"which option? it has {_listed(state.options)}", reason="unfit")
+                raise TargetError(say("which_option_of", options=_listed(state.options)), reason="unfit")
             await self._marks.select(aim, labels)
             return Done(changed=True)
         if state.role in _CLICKED and not (labels and state.role == "button"):
             await self._input.click(aim)
-            return Done(verb="click", values=(), note="select is for lists: this was a click")
+            return Done(verb="click", values=(), note=say("was_a_click"))
         if not labels:
-            raise TargetError("which option? give its label after the target", reason="unfit")
+            raise TargetError(say("which_option"), reason="unfit")
         if state.editable and state.role != "combobox":
-            raise TargetError("this is a text field: use type(target, text)", reason="unfit")
+            raise TargetError(say("use_type"), reason="unfit")
         for label in labels:
             await self._choose(aim, label, editable=state.editable)
         return Done(changed=True)
@@ -129,7 +130,7 @@ class Filling:
     async def _click_option(self, option: Mark | None, label: str, *, tries: int = 3) -> None:
         if option is None:
             names = [mark.name for mark in self._acting.listed if mark.role in _OPTION_ROLES]
-            raise TargetError(f"it was opened, and has no option {label!r}: it has {_listed(names)}", reason="unfit")
+            raise TargetError(say("opened_without_option", label=label, options=_listed(names)), reason="unfit")
         try:
             await self._input.click(await self._marks.aim(option))
         except TargetError as error:
@@ -158,13 +159,13 @@ class Filling:
         """Makes a checkbox, switch or radio be on or off. Raises `TargetError(reason="unfit")` for what cannot be."""
         state = await self._marks.state(aim)
         if state.checked is None:
-            what = describe(aim.mark) if aim.mark else f"a {state.role or state.tag}"
-            raise TargetError(f"{what} cannot be checked: use click", reason="unfit")
+            what = _called(aim, state)
+            raise TargetError(say("use_click", what=what), reason="unfit")
         word = "checked" if on else "not checked"
         if state.checked == on:
-            return Done(changed=False, note=f"it was {word} already")
+            return Done(changed=False, note=say("was_checked", word=word))
         if state.role == "radio" and not on:
-            raise TargetError("a radio goes off when another one is chosen: click that one", reason="unfit")
+            raise TargetError(say("radio_off"), reason="unfit")
         await self._input.click(aim)
         return Done(changed=True)
 
@@ -172,7 +173,11 @@ class Filling:
         """`done` with a word of warning when the page did not keep the tick."""
         state = await self._marks.state(aim)
         kept = state.checked is None or state.checked == on
-        return done if kept else replace(done, changed=False, note="the page did not keep it")
+        return done if kept else replace(done, changed=False, note=say("not_kept"))
+
+
+def _called(aim: Aim, state: ElementState) -> str:
+    return describe(aim.mark) if aim.mark else say("some_element", role=state.role or state.tag)
 
 
 def _same(held: str, text: str) -> bool:
@@ -187,5 +192,5 @@ def _plain(text: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(f'"{name}"' for name in names[:_OPTIONS_SHOWN])
-    more = f" and {len(names) - _OPTIONS_SHOWN} more" if len(names) > _OPTIONS_SHOWN else ""
-    return (shown or "no options") + more
+    more = say("and_more", count=len(names) - _OPTIONS_SHOWN) if len(names) > _OPTIONS_SHOWN else ""
+    return (shown or say("no_options")) + more

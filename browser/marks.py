@@ -22,12 +22,11 @@ from agentloop.browser.listing import (
 )
 from agentloop.browser.look import Look, render
 from agentloop.browser.scripts import Scripts
+from agentloop.browser.words import say
 from agentloop.errors import DriverError, InvalidInput, TargetError
 from agentloop.records import Json
 
 __all__ = ["Marks"]
-
-_LIST_AGAIN = "list the marks again"
 
 
 class Marks:
@@ -107,13 +106,12 @@ class Marks:
         if number in self._known:
             return self._known[number][0]
         if not self._known and not self._highest_before:
-            raise TargetError(f"no mark {number}: nothing is listed yet, list the marks first", reason="missing")
+            raise TargetError(say("nothing_listed", number=number), reason="missing")
         highest = max(self._known, default=0)
-        there = f"marks 1 to {highest}" if highest else "no marks"
+        there = say("marks_there", highest=highest) if highest else say("no_marks_there")
         if number <= self._highest_before:
-            message = f"mark {number} belonged to the page before; this one has {there}: take a number from its listing"
-            raise TargetError(message, reason="stale")
-        raise TargetError(f"no mark {number}: this page has {there}", reason="missing")
+            raise TargetError(say("mark_of_before", number=number, there=there), reason="stale")
+        raise TargetError(say("no_such_mark", number=number, there=there), reason="missing")
 
     # Aiming ------------------------------------------------------------------------------------------
 
@@ -147,11 +145,8 @@ class Marks:
         before = self.listing
         listing = await self.list()
         if before is not None and listing.document != before.document and not _same_page(before.url, listing.url):
-            raise TargetError(
-                f"{_called(mark)} belonged to {before.url}; the page is now {listing.url}: "
-                "take a number from its listing",
-                reason="stale",
-            )
+            message = say("mark_of_address", called=_called(mark), before=before.url, now=listing.url)
+            raise TargetError(message, reason="stale")
         found = twin(mark, alone=alone, fresh=listing.marks)
         if found is None:
             raise _lost(mark, answer, listing)
@@ -182,13 +177,13 @@ class Marks:
         for frame in await self._frames_to_search():
             found = await self._run(frame, {"op": "find", "selector": selector})
             if found["state"] == "invalid":
-                raise InvalidInput(f"{selector!r} is not a CSS selector; give one, or a mark's number")
+                raise InvalidInput(say("no_selector", selector=selector))
             if found["state"] == "ok":
                 return await self._aim_found(selector, frame, found["key"])
             reasons.add(found["state"])
         if "hidden" in reasons:
-            raise TargetError(f"what matches {selector!r} is not shown; nothing was done", reason="hidden")
-        raise TargetError(f"nothing matches {selector!r} on this page", reason="missing")
+            raise TargetError(say("selector_hidden", selector=selector), reason="hidden")
+        raise TargetError(say("selector_missing", selector=selector), reason="missing")
 
     async def _aim_found(self, selector: str, frame: str, key: str) -> Aim:
         answer = await self._run(frame, {"op": "aim", "key": key, "check": False})
@@ -222,7 +217,7 @@ class Marks:
         """Sets the value of an input or textarea as a whole, for dates, colours, ranges; returns what it holds then."""
         held = await self._run(aim.frame, {"op": "fill", "key": aim.key, "value": value})
         if held is None:
-            raise TargetError(f"{_called(aim.mark)} takes no value; nothing was done", reason="unfit")
+            raise TargetError(say("takes_no_value", called=_called(aim.mark)), reason="unfit")
         return str(held)
 
     async def select(self, aim: Aim, labels: Sequence[str]) -> tuple[str, ...]:
@@ -250,7 +245,7 @@ class Marks:
         name = secrets.token_hex(6)
         selector = await self._run(aim.frame, {"op": "tag", "key": aim.key, "name": name})
         if selector is None:
-            raise TargetError(f"{_called(aim.mark)} is no longer on the page; {_LIST_AGAIN}", reason="gone")
+            raise TargetError(say("no_longer", called=_called(aim.mark)), reason="gone")
         try:
             yield str(selector)
         finally:
@@ -276,13 +271,13 @@ class Marks:
             found = found or keys is not None
             numbers |= {own[key] for key in keys or ()}
         if not found:
-            raise TargetError(f"nothing on this page is {within!r}", reason="missing")
+            raise TargetError(say("nothing_is", within=within), reason="missing")
         return frozenset(numbers)
 
     async def _of(self, aim: Aim, request: dict[str, Json]) -> dict[str, Any]:
         raw: dict[str, Any] = await self._run(aim.frame, request | {"key": aim.key})
         if raw["state"] == "gone":
-            raise TargetError(f"{_called(aim.mark)} is no longer on the page; {_LIST_AGAIN}", reason="gone")
+            raise TargetError(say("no_longer", called=_called(aim.mark)), reason="gone")
         return raw
 
     async def _run(self, frame: str, request: Json) -> Any:
@@ -294,45 +289,46 @@ class Marks:
 
 def _called(mark: Mark | None, selector: str = "") -> str:
     if mark is None:
-        return repr(selector) if selector else "the element"
-    return f'mark {mark.id} "{mark.name or mark.hint}"'
+        return repr(selector) if selector else say("element")
+    return say("mark", number=mark.id, name=mark.name or mark.hint)
 
 
 def _changed(mark: Mark, name: str) -> TargetError:
-    message = f'mark {mark.id} was "{mark.name or mark.hint}" and is now "{name}"; nothing was done, {_LIST_AGAIN}'
-    return TargetError(message, reason="changed")
+    return TargetError(say("changed", number=mark.id, before=mark.name or mark.hint, now=name), reason="changed")
 
 
 def _refusal(mark: Mark | None, answer: dict[str, Any], selector: str = "") -> TargetError:
     state, called = answer["state"], _called(mark, selector)
     if state == "changed" and mark is not None:
         return _changed(mark, answer["name"])
-    message = {
-        "covered": f"{called} is covered by {answer.get('by')}; nothing was clicked",
-        "disabled": f"{called} is disabled now; nothing was done",
-        "hidden": f"{called} is not shown any more; nothing was done",
-    }.get(state, f"{called} is no longer on the page; {_LIST_AGAIN}")
-    return TargetError(message, reason=state if state in ("covered", "disabled", "hidden") else "gone")
+    if state == "covered":
+        return TargetError(say("covered", called=called, by=answer["by"]), reason=state)
+    if state in ("disabled", "hidden"):
+        return TargetError(say(state, called=called), reason=state)
+    return TargetError(say("no_longer", called=called), reason="gone")
 
 
 def _lost(mark: Mark, answer: dict[str, Any], listing: Listing) -> TargetError:
+    called = _called(mark)
     if answer["state"] == "moved":
-        message = (
-            f'what stands beside {_called(mark)} is not "{mark.context}" any more; nothing was done, {_LIST_AGAIN}'
-        )
-        return TargetError(message, reason="changed")
+        return TargetError(say("beside_changed", called=called, context=mark.context), reason="changed")
     alike = len(named_alike(mark, listing.marks))
-    why = f"{alike} like it are there and none is surely the same" if alike else "nothing like it is there"
-    return TargetError(f"{_called(mark)} is gone and {why}; nothing was done, {_LIST_AGAIN}", reason="gone")
+    message = say("gone_among_alike", called=called, count=alike) if alike else say("gone", called=called)
+    return TargetError(message, reason="gone")
 
 
 def _unfit(mark: Mark | None, labels: Sequence[str], raw: dict[str, Any]) -> TargetError:
+    called = _called(mark)
     if raw["options"] is None:
-        return TargetError(f"{_called(mark)} is a {raw['role']} and has no options to select", reason="unfit")
-    more = f" and {raw['more']} more" if raw["more"] else ""
-    wanted = ", ".join(labels)
-    one = "" if raw["multiple"] or len(labels) == 1 else " takes one option;"
-    message = f"{_called(mark)}{one} has no option {wanted!r}; its options: {', '.join(raw['options'])}{more}"
+        return TargetError(say("not_a_list", called=called, role=raw["role"]), reason="unfit")
+    message = say(
+        "no_option",
+        called=called,
+        one="" if raw["multiple"] or len(labels) == 1 else say("takes_one_option"),
+        wanted=", ".join(labels),
+        options=", ".join(raw["options"]),
+        more=say("and_more", count=raw["more"]) if raw["more"] else "",
+    )
     return TargetError(message, reason="unfit")
 
 

@@ -12,6 +12,7 @@ from agentloop.browser.browser import LOOK_CHARS, Browser
 from agentloop.browser.listing import Listing
 from agentloop.browser.look import Look
 from agentloop.browser.receipts import View, changed_line
+from agentloop.browser.words import say
 from agentloop.errors import DriverError
 from agentloop.packs.base import Observation
 
@@ -52,7 +53,7 @@ class Watcher:
         changed = changed_line(self._before, self._shown) if self._before else ""
         self._turn += 1
         await self._keep(look.listing, until)
-        text = f"{look.text}\nCHANGED since your last script: {changed}" if changed else look.text
+        text = f"{look.text}\n{say('changed_since', changed=changed)}" if changed else look.text
         return Observation(text=text, untrusted=False)  # look() and receipts write page text as `guard.fence` has it
 
     async def _keep(self, listing: Listing, until: float) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from agentloop.browser.base import Mark, Target
 from agentloop.browser.look import quote
+from agentloop.browser.words import say
 from agentloop.errors import InvalidInput, TargetError
 
 __all__ = [
@@ -37,8 +38,6 @@ _NAME_LIMIT = 100
 _ROW_LIMIT = 80
 
 _FIELD_ROLES = frozenset({"textbox", "searchbox"})
-
-_FORMS = 'a mark\'s name and number ("Save", 9), a number 9, a CSS selector "#save", or {x, y}'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +80,7 @@ def read_target(target: Any) -> Wanted:
         return Wanted(number=number)
     if isinstance(target, str) and target.strip():
         return Wanted(text=target.strip())
-    raise InvalidInput(f"a target is missing: give {_FORMS}")
+    raise InvalidInput(say("target_missing", forms=say("target_forms")))
 
 
 def plain_target(target: Any) -> Target | None:
@@ -104,20 +103,20 @@ def _from_mapping(target: Mapping[str, Any]) -> Wanted:
     x, y = target.get("x"), target.get("y")
     if _is_real(x) and _is_real(y):
         return Wanted(point=(float(x), float(y)))  # type: ignore[arg-type]
-    raise InvalidInput(f"a target given as an object needs x and y as numbers: give {_FORMS}")
+    raise InvalidInput(say("target_object", forms=say("target_forms")))
 
 
 def _from_pair(target: Sequence[Any]) -> Wanted:
     if len(target) == 1:
         return read_target(target[0])
     if len(target) != 2:
-        raise InvalidInput(f"this is no target: give {_FORMS}")
+        raise InvalidInput(say("no_target", forms=say("target_forms")))
     name, number = target
     if _number(number) is None and _number(name) is not None:
         name, number = number, name
     found = _number(number)
     if found is None or not isinstance(name, str | int):
-        raise InvalidInput(f"this is no target: give {_FORMS}")
+        raise InvalidInput(say("no_target", forms=say("target_forms")))
     return Wanted(name=str(name).strip() or None, number=found)
 
 
@@ -230,8 +229,8 @@ def _by_name(name: str, number: int | None, own: Mark | None, marks: Sequence[Ma
 
 def _by_name_note(number: int | None, own: Mark | None) -> str:
     if own is None:
-        return f"by name; there is no {number}"
-    return f"by name; {number} was {quote(own.name, 40) if own.name else describe(own)}"
+        return say("by_name_none", number=number)
+    return say("by_name", number=number, what=quote(own.name, 40) if own.name else describe(own))
 
 
 # Saying --------------------------------------------------------------------------------------------
@@ -249,44 +248,44 @@ def mismatch(wanted: Wanted, marks: Sequence[Mark], own: Mark | None) -> TargetE
     name = wanted.name or wanted.text or ""
     parts = []
     if wanted.number is not None and wanted.name:
-        parts.append(f"{wanted.number} is {describe(own)}, not {quote(name, 60)}" if own else _none_such(wanted.number))
+        parts.append(_number_is(wanted.number, own, name))
     near = bearers(name, marks) or tuple(mark for mark in marks if mark.name and names_agree(name, mark))
     parts.append(_places(name, near) if near else _nowhere(name))
-    return TargetError(f"{'; '.join(parts)}. Nothing was done.", reason="mismatch")
+    return TargetError(say("mismatch", parts="; ".join(parts)), reason="mismatch")
+
+
+def _number_is(number: int, own: Mark | None, name: str) -> str:
+    if own is None:
+        return say("no_number", number=number)
+    return say("number_is", number=number, what=describe(own), name=quote(name, 60))
 
 
 def unknown_number(number: int, marks: Sequence[Mark]) -> TargetError:
     """The error for a number that nothing bears."""
-    return TargetError(f"{_none_such(number)}: {_numbers(marks)}. Nothing was done.", reason="missing")
-
-
-def _none_such(number: int) -> str:
-    return f"there is no mark {number}"
+    none = say("no_number", number=number)
+    return TargetError(say("numbers_there", none=none, numbers=_numbers(marks)), reason="missing")
 
 
 def _numbers(marks: Sequence[Mark]) -> str:
     if not marks:
-        return "this page has no marks now"
+        return say("page_has_no_marks")
     numbers = [mark.id for mark in marks]
-    return f"this page has {len(numbers)} marks now, numbered {min(numbers)} to {max(numbers)}"
+    return say("page_has_marks", count=len(numbers), lowest=min(numbers), highest=max(numbers))
 
 
 def _places(name: str, near: Sequence[Mark]) -> str:
     shown = ", ".join(_place(mark) for mark in near[:_CANDIDATES])
-    more = f" and {len(near) - _CANDIDATES} more" if len(near) > _CANDIDATES else ""
-    return f"{quote(name, 60)} is {shown}{more}"
+    more = say("and_more", count=len(near) - _CANDIDATES) if len(near) > _CANDIDATES else ""
+    return say("name_is", name=quote(name, 60), places=shown + more)
 
 
 def _place(mark: Mark) -> str:
-    row = f" in {quote(mark.context, _ROW_LIMIT)}" if mark.context else ""
+    row = say("in_row", row=quote(mark.context, _ROW_LIMIT)) if mark.context else ""
     return f"[{mark.id}] {describe(mark)}{row}"
 
 
 def _nowhere(name: str) -> str:
-    return (
-        f"nothing on the page now is named {quote(name, 60)}; "
-        "it may be behind a tab, a section or a menu, further down (scroll), or on another page"
-    )
+    return say("nowhere", name=quote(name, 60))
 
 
 # Fields --------------------------------------------------------------------------------------------
