@@ -332,13 +332,11 @@ def _inside(file: Path, key: str, path: Path) -> Path:
 
 
 def _table(file: Path) -> dict[str, object]:
-    if not file.exists():
+    if not file.is_file():
         return {}
     import tomllib
 
     try:
-        if not file.is_file():
-            raise InvalidInput(f"{file} is no file: put a file in its place, or take it away")
         with file.open("rb") as stream:
             data = stream.read(_FILE_BYTES + 1)
         if len(data) > _FILE_BYTES:

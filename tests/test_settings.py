@@ -281,12 +281,6 @@ def test_what_shapes_a_run_comes_back_and_wins_over_all_but_flags(home: Path, wo
     assert again.origins["allow"] == "the run"
 
 
-def test_a_folder_in_the_place_of_a_file_is_told(home: Path, workspace: Path) -> None:
-    (workspace / "agentloop.toml").mkdir()
-    with pytest.raises(InvalidInput, match=r"agentloop\.toml is no file"):
-        gather(home, workspace)
-
-
 def test_a_run_of_a_newer_version_is_not_guessed_at() -> None:
     with pytest.raises(InvalidInput, match="'telepathy', unknown here"):
         Settings.gather({}, remembered={"telepathy": True}, environ={})
