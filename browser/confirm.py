@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +23,17 @@ from agentloop.browser.listing import Aim
 from agentloop.browser.look import quote
 from agentloop.browser.marks import Marks
 from agentloop.browser.page import address
-from agentloop.errors import BrowserLost, InvalidInput, PolicyDenied, RequestRefused, TargetError, WorldError
+from agentloop.errors import (
+    BrowserLost,
+    DriverError,
+    EndRun,
+    EndTurn,
+    InvalidInput,
+    PolicyDenied,
+    RequestRefused,
+    TargetError,
+    WorldError,
+)
 from agentloop.guard.grants import Grant, confirmable, unambiguous
 from agentloop.guard.network.url import parse_url
 from agentloop.packs.permission import Permission
@@ -31,9 +41,9 @@ from agentloop.packs.permission import Permission
 __all__ = ["Confirm", "origin_of"]
 
 _HELD: Final = frozenset({"submit", "download", "new-host"})
-_CLICKS: Final = frozenset({"click", "doubleClick"})
+_CLICKS: Final = frozenset({"click", "doubleClick", "select", "check", "upload"})
 _ENTER: Final = frozenset({"Enter", "NumpadEnter"})
-_ACTS: Final = _CLICKS | {"type", "typeMark", "clickMark", "press", "select", "check", "drag", "eval", "rightClick"}
+_ACTS: Final = _CLICKS | {"type", "typeMark", "clickMark", "press", "drag", "eval", "rightClick"}
 _LATE_S: Final = 0.1
 _SAFE: Final = frozenset({"GET", "HEAD"})
 _FIELDS_SHOWN: Final = 20
@@ -41,7 +51,7 @@ _FIELD_CHARS: Final = 40
 _NAME_CHARS: Final = 200
 _PATH_CHARS: Final = 100
 _BY_THE_PAGE: Final = 20
-"""So often may what a page begins by itself be refused in one browser; beyond, it is refused unasked."""
+"""So often is what a page begins refused, by itself in one browser or within one verb; beyond, without asking."""
 
 
 @dataclass
@@ -75,6 +85,7 @@ class Confirm:
         self._deed: _Deed | None = None
         self._one_at_a_time = asyncio.Lock()
         self._refused_by_itself = 0
+        self._ending: EndRun | EndTurn | None = None
 
     async def begin(self, marks: Marks) -> None:
         """Readies it for the browser whose marks these are. Raises `InvalidInput` when the driver can hold nothing."""
@@ -107,6 +118,8 @@ class Confirm:
                 raise
         finally:
             self._deed = None
+        if self._ending is not None:
+            raise self._ending
         if deed.declined:
             raise PolicyDenied("; ".join(dict.fromkeys(deed.declined)))
 
@@ -116,14 +129,17 @@ class Confirm:
             return
         if deed.verb in _ACTS and not deed.seen:
             await asyncio.sleep(_LATE_S)
+            # A page answers nothing while it waits for a document, so after an answer what was begun is known.
+            with suppress(DriverError):
+                await self._driver.eval("1")
         await self._driver.settled()
 
     async def before(self, call: Call, aim: Aim | None) -> bool:
         """See `Leave`."""
         if self._deed is not None and aim is not None and aim.mark is not None:
             self._deed.name = aim.mark.name or aim.mark.hint
-        if call.verb == "upload":
-            return await self._before_upload(call, aim)
+        if call.verb == "upload" and await self._before_upload(call, aim):
+            return True
         how = _way(call)
         if "submit" not in self._actions or not how:
             return False
@@ -210,7 +226,7 @@ class Confirm:
             allowed = await self._held_host(request, goal)
         else:
             allowed = True
-        if allowed and request.main:
+        if allowed and request.main and "new-host" in self._actions:
             self._known.add(goal)
         return allowed
 
@@ -251,10 +267,14 @@ class Confirm:
     async def _asked(self, question: str, grant: Grant, what: str) -> bool:
         deed = self._deed
         async with self._one_at_a_time:
-            if deed is not None:
-                allowed = await self._permission.granted(question, grant)
-            else:
-                allowed = self._refused_by_itself < _BY_THE_PAGE and await self._permission.granted(question, grant)
+            refused = self._refused_by_itself if deed is None else len(deed.declined)
+            tired = refused >= _BY_THE_PAGE
+            try:
+                allowed = not tired and await self._permission.granted(question, grant)
+            except (EndRun, EndTurn) as ending:
+                # The driver awaits this, and it has no run to end: the verb does.
+                self._ending = ending
+                return False
         if allowed:
             return True
         if deed is not None:

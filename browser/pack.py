@@ -107,7 +107,7 @@ def browser_capability(
     lease, actions = _Lease(source), confirmable(confirm)
 
     async def build(context: BuildContext) -> Sequence[Pack]:
-        kept = Kept.from_bytes(context.state)
+        kept = Kept.from_bytes(context.state).opened(context.secrets)
         async with AsyncExitStack() as stack:
             driver = await _opened(stack, lease.driver(replace(context, state=kept.storage)))
             browser = Browser(
@@ -128,7 +128,7 @@ def browser_capability(
             pack = browser_pack(
                 browser, context, globals=globals, observe=observe, look_chars=look_chars, confirm=leave
             )
-            return [replace(pack, save=partial(keep, browser, driver), aclose=stack.pop_all().aclose)]
+            return [replace(pack, save=partial(keep, browser, driver, context.secrets), aclose=stack.pop_all().aclose)]
         raise AssertionError("an exit stack swallows nothing")
 
     return Capability(name="browser", description="Drives a web page.", build=build, required=True)
@@ -179,11 +179,16 @@ async def _open_page(browser: Browser, url: str | None, confirm: Confirm) -> Non
     """Opens a run's page. Raises `Refused`, `BrowserLost`, and `EndRun` for a page that is down."""
     if url is None:
         return
+    receipt: Receipt | None = None
     try:
         async with confirm.during("goto"):
             receipt = await browser.goto(url)
     except BrowserLost:
         raise
+    except PolicyDenied:
+        # What the page began by itself once it was there keeps nobody from using it.
+        if receipt is None:
+            raise
     except DriverError as error:
         raise EndRun(Status.ERROR, "page_down", str(error)) from None
     status = receipt.effects.status

@@ -492,3 +492,121 @@ async def test_a_driver_that_cannot_hold_is_refused(driver: PlaywrightDriver, ac
         return
     with pytest.raises(InvalidInput, match=f"cannot wait with: {action}"):
         await capability.build(BuildContext())
+
+
+# What goes wrong -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("act", ['goto("{url}")', 'click("Go")'])
+async def test_a_question_goes_with_its_run(driver: PlaywrightDriver, site: CountingServer, act: str) -> None:
+    """Whoever waits for an answer is cancelled: nobody is asked any more, nothing went out, the page is in use."""
+    other = site.at("/there", host="localhost")
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def never() -> None:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            gone.set()
+
+    async with browsing(driver, site, f"<a href='{other}'>Go</a>", "new-host") as it:
+        it.person.meanwhile = never
+        running = asyncio.create_task(it.run(act.replace("{url}", other)))
+        await asked.wait()
+        running.cancel()
+        await asyncio.wait([running])
+        await driver.close()
+        async with asyncio.timeout(5):
+            await gone.wait()
+        assert site.asked_of("localhost") == []
+
+
+async def test_what_a_page_begins_by_itself_is_asked_about_and_told(
+    driver: PlaywrightDriver, site: CountingServer
+) -> None:
+    html = "<form id=f method=post action=/buy></form><script>setTimeout(() => f.submit(), 700)</script>"
+    async with browsing(driver, site, html, "submit", answer=False) as it:
+        await it.ok("sleep(1500)")
+        await driver.settled()
+        assert len(it.person.asked) == 1 and " by itself: the page sends " in it.person.asked[0]
+        assert site.posts() == []
+        assert any(type == "warning" and "begun by the page itself" in str(told) for type, told in it.events)
+
+
+async def test_a_page_that_asks_without_end_is_refused_unasked(driver: PlaywrightDriver, site: CountingServer) -> None:
+    html = """<button onclick="for (let n = 0; n < 60; n++) send(n)">Go</button><script>
+    const send = (n) => {
+      document.body.insertAdjacentHTML("beforeend", `<iframe name=t${n}></iframe><form id=f${n} method=post target=t${n}
+        action="http://h${n}.localhost:${location.port}/buy"></form>`);
+      document.getElementById("f" + n).submit();
+    };</script>"""
+    async with browsing(driver, site, html, "submit", answer=False) as it:
+        assert "declined by a person" in await it.error('click("Go")')
+        await driver.settled()
+        assert 20 <= len(it.person.asked) <= 40
+        assert site.posts() == []
+
+
+async def test_a_start_page_that_submits_by_itself_stays_when_that_is_declined(
+    driver: PlaywrightDriver, site: CountingServer
+) -> None:
+    html = "<h1>Here</h1><form id=f method=post action=/buy></form><script>onload = () => f.submit()</script>"
+    async with browsing(driver, site, html, "submit", answer=False) as it:
+        await driver.settled()
+        assert len(it.person.asked) == 1 and site.posts() == []
+        assert await driver.text("h1") == "Here"
+
+
+async def test_nobody_to_ask_is_a_no(driver: PlaywrightDriver, site: CountingServer) -> None:
+    site.pages["/"] = FORM
+    capability = browser_capability(driver, confirm=["submit"], globals=True)
+    [pack] = await capability.build(BuildContext(start_url=site.at()))
+    assert pack.aclose is not None
+    async with open_sandbox(packs=[pack]) as sandbox:
+        outcome = await sandbox.run('function run() { click("Place order") }')
+    await pack.aclose()
+    assert outcome.error is not None and outcome.error.name == "PolicyDenied"
+    assert site.posts() == []
+
+
+async def test_over_https_nothing_connects_before_a_yes(driver: PlaywrightDriver, site: CountingServer) -> None:
+    connections = 0
+
+    def count(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        writer.close()
+
+    server = await asyncio.start_server(count, "127.0.0.1", 0)
+    secure = f"https://localhost:{server.sockets[0].getsockname()[1]}/x"
+    html = f"<form method=post action='{secure}'><button>Send</button></form><a href='{secure}'>Go</a>"
+    async with server, browsing(driver, site, html, "submit", "new-host", answer=False) as it:
+        for act in ('click("Go")', "browser.eval('document.forms[0].submit()')", f'goto("{secure}")'):
+            assert "declined" in await it.error(act), act
+        assert (connections, len(it.person.asked)) == (0, 3)
+        it.person.answer = True
+        await it.run('click("Go")')
+        assert connections > 0
+
+
+@pytest.mark.parametrize(
+    "act", ['click("Go")', 'select("Go")', 'browser.press("Go")', 'type("#q", "x", {submit: true})']
+)
+async def test_a_search_is_asked_about_too(driver: PlaywrightDriver, site: CountingServer, act: str) -> None:
+    html = "<form action=/found><input id=q name=q><button>Go</button></form>"
+    async with browsing(driver, site, html, "submit", answer=False) as it:
+        assert (await it.error(act)).startswith("PolicyDenied")
+        assert len(it.person.asked) == 1 and site.hits == []
+
+
+@pytest.mark.parametrize("act", ['click("Place order")', "browser.eval('document.forms[0].submit()')"])
+async def test_what_ends_the_run_passes(driver: PlaywrightDriver, site: CountingServer, act: str) -> None:
+    async def end() -> None:
+        raise EndRun(Status.CANCELLED, "api")
+
+    async with browsing(driver, site, FORM, "submit") as it:
+        it.person.meanwhile = end
+        with pytest.raises(EndRun):
+            await it.run(act)
+        assert site.posts() == []
