@@ -29,7 +29,7 @@ from agentloop import (
     Status,
 )
 from agentloop.context.prompt import Prompt
-from agentloop.errors import EndTurn, ModelAuthError, StoreError
+from agentloop.errors import EndTurn, ModelAuthError, SandboxError, StoreError
 from agentloop.guard.grants import Answer, Grant, Question
 from agentloop.llm.base import ModelReply, ModelRequest, OnChunk
 from agentloop.packs.base import Observation
@@ -56,6 +56,10 @@ def capability(name: str, *packs: Pack, always_on: bool = False) -> Capability:
 
 def pack_of(name: str, call: Any, **primitive: bool) -> Pack:
     return Pack(name=name, description=name, primitives={name: Primitive(call, **primitive)})
+
+
+async def _broken(context: BuildContext) -> Sequence[Pack]:
+    raise SandboxError("no server")
 
 
 async def play(
@@ -320,6 +324,28 @@ async def test_budgets_end_the_run(limits: RunLimits, reason: str) -> None:
     (spent,) = [event for event in events if event.type == "budget_spent"]
     assert spent.args == {"reason": reason} and str(getattr(limits, reason)) in spent.content
     assert types(events)[-3:] == ["budget_spent", "error", "done"]
+
+
+@pytest.mark.parametrize(
+    ("replies", "loop", "status"),
+    [
+        ([ANSWER], {}, Status.COMPLETED),
+        ([js('fail("sold out")')], {}, Status.ERROR),
+        (["", "", ""], {}, Status.ERROR),
+        ([returns("1"), returns("2")], {"limits": RunLimits(iterations=2)}, Status.MAX_ITERATIONS),
+        ([returns("'long enough'")], {"limits": RunLimits(carry_bytes=3)}, Status.BUDGET),
+        ([js("for (;;);")], {"limits": RunLimits(wall_s=2)}, Status.TIMEOUT),
+        ([], {}, Status.MODEL_ERROR),
+        ([ANSWER], {"capabilities": [Capability(name="a", description="", build=_broken, required=True)]}, Status.ERROR),
+    ],
+    ids=lambda value: str(value) if isinstance(value, Status) else "",
+)
+async def test_every_end_is_told_once_and_last(replies: list[Any], loop: dict[str, Any], status: Status) -> None:
+    result, events, _ = await play(replies, **loop)
+    kinds = types(events)
+    assert (result.status, kinds[-1], kinds.count("done")) == (status, "done", 1)
+    assert (kinds.count("error") == 1) is (status is not Status.COMPLETED)
+    assert events[-1].content == str(status)
 
 
 async def test_primitive_calls_are_a_budget_of_the_run() -> None:
