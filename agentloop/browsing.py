@@ -15,6 +15,7 @@ from agentloop.capabilities import BuildContext, Capability
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput, RequestRefused
 from agentloop.guard.grants import OnAsk, confirmable
+from agentloop.guard.network.base import OwnPorts
 from agentloop.guard.network.pattern import Pattern, for_browser
 from agentloop.guard.network.url import parse_url
 from agentloop.guard.redact import Redactor
@@ -46,7 +47,8 @@ class BrowseOptions:
     `ask`. `artifacts` takes a picture and the marks of each turn. `browser_sandbox` "auto" is on, and off
     for root; `cdp_url` names a browser that runs already instead, which is refused when its pages cannot be held to
     `allow`, unless `dangerously_unguarded`. `egress` names a file for the egress manifest, besides that of the
-    artifacts; or one that was begun already (`EgressManifest.begin`). `expect` are checks of the finished run
+    artifacts; or one that was begun already (`EgressManifest.begin`). `own_ports` are kept from pages and scripts;
+    several runs of one process share them. `expect` are checks of the finished run
     (`report.checks.FORMS`); one that is not met makes it `check_failed`. `capabilities` are what scripts
     may call besides the browser.
 
@@ -65,6 +67,7 @@ class BrowseOptions:
     browser_sandbox: Literal["auto", "on", "off"] = "auto"
     cdp_url: str | None = None
     dangerously_unguarded: bool = False
+    own_ports: OwnPorts | None = None
     egress: str | os.PathLike[str] | EgressManifest | None = None
     viewport: tuple[int, int] = (1280, 720)
     model: str | None = None
@@ -115,6 +118,7 @@ async def open_browse(
         slow_mo_ms=options.slow_mo_ms,
         cdp_url=options.cdp_url,
         dangerously_unguarded=options.dangerously_unguarded,
+        own_ports=options.own_ports,
     ) as host:
         checks = [Check.parse(text) for text in options.expect]
         pages: list[DriverPage] = []

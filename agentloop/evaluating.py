@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agentloop.browsing import BrowseOptions, open_browse
-from agentloop.build import default_capabilities, named_capabilities
+from agentloop.build import default_capabilities, loop_settings, named_capabilities
 from agentloop.capabilities import Capability
 from agentloop.eval.base import Case, EvalStore, Suite, SuiteRun
 from agentloop.eval.judge import Judge
 from agentloop.eval.record import Record
 from agentloop.eval.runner import Attempt, OnResult, run_suite
 from agentloop.eval.suite import load_suite
+from agentloop.guard.network.base import OwnPorts
 from agentloop.guard.redact import Redactor
 from agentloop.llm.base import LLM
 from agentloop.loop import Loop, RunHandle
@@ -66,9 +67,11 @@ async def evaluate(
         model = how.judge_model or chosen.judge_model
         return Judge(_model_for(judge_llm, case), model=model, redactor=how.redactor)
 
+    ports = OwnPorts()
+
     async def perform(case: Case) -> Attempt:
         record = Record()
-        async with _opened(case, _model_for(llm, case), how, record) as handle:
+        async with _opened(case, _model_for(llm, case), how, record, ports) as handle:
             return Attempt(result=await handle.run(), record=record.text)
 
     return await run_suite(
@@ -86,9 +89,11 @@ def _model_for(llm: ModelFor, case: Case) -> LLM:
     return llm(case) if callable(llm) else llm
 
 
-def _opened(case: Case, llm: LLM, how: EvaluateOptions, record: Record) -> AbstractAsyncContextManager[RunHandle]:
+def _opened(
+    case: Case, llm: LLM, how: EvaluateOptions, record: Record, own_ports: OwnPorts
+) -> AbstractAsyncContextManager[RunHandle]:
     if case.url is None:
-        return _open_without_browser(case, llm, how, record)
+        return _open_without_browser(case, llm, how, record, own_ports)
     options = BrowseOptions(
         url=case.url,
         allow=case.allow,
@@ -100,6 +105,7 @@ def _opened(case: Case, llm: LLM, how: EvaluateOptions, record: Record) -> Abstr
         expect=case.expect,
         redactor=how.redactor,
         capabilities=_packs(case, how),
+        own_ports=own_ports,
     )
     return open_browse(case.task, options, llm=llm, on_event=record.event)
 
@@ -113,7 +119,9 @@ def _packs(case: Case, how: EvaluateOptions) -> list[Capability]:
 
 
 @asynccontextmanager
-async def _open_without_browser(case: Case, llm: LLM, how: EvaluateOptions, record: Record) -> AsyncIterator[RunHandle]:
+async def _open_without_browser(
+    case: Case, llm: LLM, how: EvaluateOptions, record: Record, own_ports: OwnPorts
+) -> AsyncIterator[RunHandle]:
     checks = [Check.parse(text) for text in case.expect]
 
     async def verify(handle: RunHandle) -> Sequence[Mapping[str, Json]]:
@@ -124,7 +132,7 @@ async def _open_without_browser(case: Case, llm: LLM, how: EvaluateOptions, reco
         store=MemoryStore(),
         capabilities=_packs(case, how),
         model=how.model,
-        limits=case.limits,
+        settings=loop_settings(limits=case.limits, own_ports=own_ports),
         verify=verify if checks else None,
         redactor=how.redactor,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -257,3 +259,37 @@ async def test_an_allowed_private_name_that_moves_is_refused_by_both_doors(
                 await driver.navigate(f"{url}/again")
         assert allowed.hits["/page"] == 1
     assert world.arrived == {}
+
+
+# Everything a page can do -------------------------------------------------------------------------
+
+
+async def test_no_way_of_a_page_leads_out_of_a_session(driver: PlaywrightDriver, world: World) -> None:
+    vectors = Path(__file__).with_name("vectors.html")
+    world.ok.pages["/vectors"] = await asyncio.to_thread(vectors.read_text, "utf-8")
+    await driver.navigate(f"{world.site}/vectors?to=http://evil.test:{world.forbidden.port}")
+    ways = await driver.eval("names.length")
+    await driver.eval("go()")
+
+    def refused() -> int:
+        return sum(count.count for count in driver.decisions if not count.allowed)
+
+    # A session has ten tabs and no service worker, and behind a proxy nothing is prefetched from other sites.
+    await until(lambda: refused() >= ways - 6)
+    assert world.arrived == {}
+    assert {count.rule for count in driver.decisions if not count.allowed} == {"not-allowed"}
+
+
+async def test_a_script_is_kept_off_the_browsers_ports(host: BrowserHost, world: World) -> None:
+    taken = [port for port in range(1024, 65536) if port in host.own_ports]
+    assert taken
+    async with GuardedClient(Boundary(allow=[])) as client:
+        context = BuildContext(http=client, own_ports=host.own_ports)
+        [pack] = await fetch_capability(allow_private=True).build(context)
+        async with open_sandbox(packs=[pack]) as sandbox:
+            urls = [f"http://{name}:{port}/" for port in taken for name in ("127.0.0.1", "localhost", "[::1]", "0")]
+            call = "(fetch(url), 'reached')"
+            outcomes = await Scripts(sandbox).outcomes(urls, call)
+            told = await Scripts(sandbox).outcomes([f"{world.ok.url}/fine"], "String(fetch(url).status)")
+    assert set(outcomes) == {"RequestRefused"}
+    assert told == ["200"]
