@@ -336,7 +336,11 @@ async def test_budgets_end_the_run(limits: RunLimits, reason: str) -> None:
         ([returns("'long enough'")], {"limits": RunLimits(carry_bytes=3)}, Status.BUDGET),
         ([js("for (;;);")], {"limits": RunLimits(wall_s=2)}, Status.TIMEOUT),
         ([], {}, Status.MODEL_ERROR),
-        ([ANSWER], {"capabilities": [Capability(name="a", description="", build=_broken, required=True)]}, Status.ERROR),
+        (
+            [ANSWER],
+            {"capabilities": [Capability(name="a", description="", build=_broken, required=True)]},
+            Status.ERROR,
+        ),
     ],
     ids=lambda value: str(value) if isinstance(value, Status) else "",
 )
