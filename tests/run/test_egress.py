@@ -240,3 +240,18 @@ async def test_browse_takes_a_path(site: Origin, tmp_path: Path) -> None:
 def test_a_summary_without_files() -> None:
     keeper = EgressKeeper(log=Egress(), about={}, redactor=Redactor())
     assert keeper.summary() == {"boundary": "none", "contacted": 0, "refused": 0, "bytes": 0, "manifest": None}
+
+
+async def test_a_request_narrows_what_the_pages_of_a_run_reach(site: Origin, forbidden: Origin) -> None:
+    script = js(
+        f"browser.goto('{site.url}/');"
+        f"try {{ browser.goto('{forbidden.url}/'); answer('reached') }} catch (e) {{ answer(e.name) }}"
+    )
+    # A text comparison of the lists would have found nothing in common.
+    capabilities = named_capabilities(["browser"], allow=[f"http://127.0.0.1:{site.port}", forbidden.url])
+    async with Loop(llm=Scripted([script]), store=MemoryStore(), capabilities=capabilities) as loop:
+        result = await loop.run(RunRequest("go", allow=[f"127.0.0.1:{site.port}", "http://127.0.0.3:1"]))
+
+    assert result.final_text == "RequestRefused"
+    assert site.hits["/"] == 1
+    assert forbidden.hits == {}
