@@ -15,8 +15,9 @@ SAYS = {
     "openapi": "completed: 200: red lamp under 50, green lamp under 50",
     "own_driver": "['Oak lamp 38', 'Oak lamp 118', 'Oak lamp 198']",
     "own_pack": "completed: 12 socks, 0 hats",
+    "own_store": "completed: 42, kept as user, execute_js, ",
 }
-RUN_ELSEWHERE = {"demo", "own_store"}
+RUN_ELSEWHERE = {"demo"}
 
 
 async def run(file: Path, *words: str, home: Path) -> tuple[int | None, str, str]:
