@@ -84,8 +84,8 @@ class Shelf:
         ]
 
     async def aclose(self) -> None:
-        """Closes the file."""
-        await asyncio.to_thread(self._db.close)
+        """Closes the file, after whatever is under way in it."""
+        await self._work(sqlite3.Connection.close)
 
     async def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
         def locked() -> T:
