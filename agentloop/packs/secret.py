@@ -70,6 +70,8 @@ class _Finder:
         if not isinstance(name, str) or not name.strip():
             raise InvalidInput('secret: a name is required, as in secret("LOGIN")')
         try:
+            if self._backend is None:
+                self._secrets.get(name)
             bound = {"bound": True} if name in self._bound else {}
             await self._permission.need("secret", name=name, **bound)
             return (await self._found(name)).placeholder
