@@ -18,6 +18,8 @@ SAYS = {
     "own_store": "completed: 42, kept as user, execute_js, ",
 }
 RUN_ELSEWHERE = {"demo"}
+LONGER = {"own_store": 80}
+"""Lines of an example that has three protocols to show."""
 
 
 async def run(file: Path, *words: str, home: Path) -> tuple[int | None, str, str]:
@@ -56,7 +58,7 @@ async def test_an_example_does_what_it_shows(name: str, repository: Path, tmp_pa
 
 @pytest.mark.parametrize("name", sorted(SAYS))
 def test_an_example_fits_on_a_screen(name: str, repository: Path) -> None:
-    assert len((repository / "examples" / f"{name}.py").read_text("utf-8").splitlines()) <= 60
+    assert len((repository / "examples" / f"{name}.py").read_text("utf-8").splitlines()) <= LONGER.get(name, 60)
 
 
 async def test_the_embedded_engine_knows_the_project(repository: Path, tmp_path: Path) -> None:

@@ -15,7 +15,3 @@ class TestTheStoreOfTheExample(StoreContract):
     async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
         async with JoinedStore(steps=JsonLines(tmp_path), rest=SQLiteStore(tmp_path / "rest.db")) as store:
             yield store
-
-
-def test_the_example_fits_on_a_screen(repository: Path) -> None:
-    assert len((repository / "examples" / "own_store.py").read_text("utf-8").splitlines()) <= 80
