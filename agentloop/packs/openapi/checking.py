@@ -14,7 +14,7 @@ from agentloop.packs.openapi.names import near
 from agentloop.packs.openapi.node import Node, kind_of
 from agentloop.records import Json
 
-__all__ = ["Checker", "is_binary", "is_file"]
+__all__ = ["Checker", "is_binary", "is_file", "is_read_only"]
 
 _STEPS: Final = 20_000
 _HOPS: Final = 40
@@ -69,7 +69,7 @@ class Checker:
     def _of_object(self, value: dict[str, Json], schema: Node, where: str) -> Iterator[str]:
         properties = dict(found.items()) if (found := schema.get("properties")) is not None else {}
         for name in _required(schema):
-            if name not in value and not _is_read_only(properties.get(name)):
+            if name not in value and not is_read_only(properties.get(name)):
                 yield f"{where}.{name} is missing"
         others = schema.get("additionalProperties")
         patterned = schema.get("patternProperties") is not None
@@ -91,6 +91,14 @@ def is_binary(schema: Node | None) -> bool:
         return True
     entries = node.mapping()
     return node.modern and "contentMediaType" in entries and "contentEncoding" not in entries
+
+
+def is_read_only(schema: Node | None) -> bool:
+    """Whether a property only ever comes back, so that nobody has to send it."""
+    for node in () if schema is None else (schema, schema.followed()):
+        if isinstance(node.value, dict) and node.value.get("readOnly") is True:
+            return True
+    return False
 
 
 def is_file(value: Json) -> bool:
@@ -154,11 +162,6 @@ def _required(schema: Node) -> list[str]:
     if not isinstance(names, list):
         raise InvalidInput(f"{schema.place}/required: must be an array of names, not {kind_of(names)}")
     return [name for name in names if isinstance(name, str)]
-
-
-def _is_read_only(schema: Node | None) -> bool:
-    node = None if schema is None else schema.followed()
-    return node is not None and isinstance(node.value, dict) and node.value.get("readOnly") is True
 
 
 def _nearest(problems: list[str], where: str) -> str:

@@ -26,6 +26,7 @@ from agentloop.packs.openapi.model import Api, Operation
 from agentloop.packs.openapi.names import near, slug
 from agentloop.packs.openapi.reading import read_api
 from agentloop.packs.openapi.request import ApiRequest, api_request
+from agentloop.packs.openapi.typescript import remark
 from agentloop.packs.options import text_argument
 from agentloop.packs.permission import Permission, WebPermission
 from agentloop.packs.resources import text
@@ -132,7 +133,7 @@ def _face(
         raise InvalidInput(f"header_origins takes a list, not one text: [{header_origins!r}]")
     origins = [*([api.base] if api.base else []), *header_origins]
     static = StaticHeaders(secret=headers or {}, public=public_headers or {}, origins=origins)
-    told = description or api.title or "An API."
+    told = description or remark(api.title) or "An API."
     guide = Guide(api, name=name, title=told, static=static.names)
     return _Face(api=api, name=name, description=told, headers=static, guide=guide, overview=guide.overview())
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from agentloop.guard.fence import one_line
-from agentloop.packs.openapi.checking import is_binary
+from agentloop.packs.openapi.checking import is_binary, is_read_only
 from agentloop.packs.openapi.names import sanitised
 from agentloop.packs.openapi.node import Node
 from agentloop.records import Json
@@ -168,8 +168,7 @@ class _Type:
             if number >= _PROPERTIES or not self._writer.spend(len(name)):
                 yield "[name: string]: any"
                 return
-            target = found.followed()
-            answered = isinstance(target.value, dict) and target.value.get("readOnly") is True
+            answered = is_read_only(found)
             mark = "" if name in required and not answered else "?"
             yield f"{'readonly ' if answered else ''}{property_name(name)}{mark}: {self.text(found, depth + 1)}"
 

@@ -19,6 +19,7 @@ SCHEMAS: dict[str, Any] = {
             "children": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}},
         },
     },
+    "Id": {"type": "integer"},
     "Loop": {"allOf": [{"$ref": "#/components/schemas/Loop"}]},
     "Wide": {"anyOf": [{"$ref": "#/components/schemas/Wide"}, {"$ref": "#/components/schemas/Wide"}]},
 }
@@ -89,6 +90,13 @@ def test_nullable_is_a_word_of_3_0() -> None:
     assert problem(None, {"type": "string", "nullable": True}, version="3.0.3") == ""
     assert problem(None, {"allOf": [TREE], "nullable": True}, version="3.0.3") == ""
     assert problem(None, {"type": "string"}, version="3.0.3") == "it must be a string, not null"
+
+
+def test_what_only_comes_back_is_not_missing() -> None:
+    own = {"required": ["id"], "properties": {"id": {"$ref": "#/components/schemas/Id", "readOnly": True}}}
+    assert problem({}, own) == ""
+    assert problem({}, {"required": ["id"], "properties": {"id": {"type": "integer", "readOnly": True}}}) == ""
+    assert problem({}, {"required": ["id"], "properties": {"id": {"type": "integer"}}}) == "it.id is missing"
 
 
 def test_words_beside_a_reference_count_in_3_1_alone() -> None:
