@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from dataclasses import asdict
 
 from agentloop.artifacts.base import Artifacts
@@ -14,11 +13,12 @@ from agentloop.browser.look import Look
 from agentloop.browser.receipts import View, changed_line
 from agentloop.browser.words import say
 from agentloop.errors import DriverError
+from agentloop.guard.logs import logger
 from agentloop.packs.base import Observation
 
 __all__ = ["Watcher"]
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 
 _OBSERVE_S = 4.8
 _PICTURE_S = 0.5

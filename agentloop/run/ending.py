@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -21,6 +20,7 @@ from agentloop.errors import (
     SandboxError,
     StoreError,
 )
+from agentloop.guard.logs import logger
 from agentloop.records import Json, RunRecord, RunResult, Status
 from agentloop.run.context import RunContext
 from agentloop.run.keeping import record, save_state
@@ -28,7 +28,7 @@ from agentloop.run.leaks import tell_leaks
 
 __all__ = ["FINISH_S", "Judge", "end_of", "expected", "finish", "result_of"]
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 
 FINISH_S = 20.0
 """Seconds that writing a run's end may take, whatever ended it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Final, Protocol
 
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import EndRun, EndTurn
+from agentloop.guard.logs import logger
 from agentloop.packs.base import Pack
 from agentloop.sandbox.base import Isolation, Limits, Sandbox
 from agentloop.sandbox.host import open_sandbox
@@ -125,4 +125,4 @@ async def _close(pack: Pack) -> None:
         async with asyncio.timeout(_CLOSE_S):
             await pack.aclose()
     except Exception as error:  # the border: one pack's trouble must not keep the others open
-        logging.getLogger(__name__).warning("pack %s did not close: %s", pack.name, error or type(error).__name__)
+        logger(__name__).warning("pack %s did not close: %s", pack.name, error or type(error).__name__)

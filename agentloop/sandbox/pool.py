@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from agentloop.capabilities import BuildContext
 from agentloop.clock import Clock
 from agentloop.errors import Closed, EndRun, EndTurn, InvalidInput
+from agentloop.guard.logs import logger
 from agentloop.records import Json, Scope
 from agentloop.sandbox.builder import BuiltSandbox, SandboxBuilder
 
@@ -281,13 +281,14 @@ async def _left(stack: AsyncExitStack) -> None:
         async with asyncio.timeout(_CLOSE_S):
             await stack.aclose()
     except Exception as error:  # the border: what was built is foreign code, and nobody waits for this error
-        logging.getLogger(__name__).warning("a kept sandbox did not close: %s", error or type(error).__name__)
+        logger(__name__).warning("a kept sandbox did not close: %s", error or type(error).__name__)
 
 
 def _fixed(context: BuildContext) -> tuple[object, ...]:
     """What packs may have settled on when they were built, so that another run must bring the same."""
     return (
         context.user_id,
+        context.secrets or None,
         None if context.enabled is None else frozenset(context.enabled),
         None if context.allow is None else frozenset(context.allow),
         context.workspace,
