@@ -21,6 +21,7 @@ from agentloop.context.settings import LoopSettings
 from agentloop.errors import EndRun
 from agentloop.events import RunEvent
 from agentloop.guard.grants import OnAsk
+from agentloop.guard.logs import redacting
 from agentloop.guard.policy import DefaultPolicy, Policy
 from agentloop.guard.redact import Redactor
 from agentloop.guard.secrets import Secret, Secrets
@@ -86,14 +87,8 @@ class RunHandle:
         """Asks the model once and does what it says. Never raises for what model, script or page did: those
         end the run with a status. Cancellation ends the run as `cancelled` and is passed on."""
         if self.result is None:
-            try:
-                await self._context.bounded(self._turn(), self._cancelled)
-            except BaseException as error:  # whatever it was, the story gets its last line
-                await self._finish(end_of(error))
-                if not expected(error):
-                    if (shown := self._journal.redactor.error(error)) is not error:
-                        raise shown from None
-                    raise
+            with redacting(self._journal.redactor):
+                await self._turn_or_end()
         return TurnOutcome(done=self.result is not None, status=self.result.status if self.result else Status.RUNNING)
 
     async def run(self) -> RunResult:
@@ -102,6 +97,16 @@ class RunHandle:
             pass
         assert self.result is not None
         return self.result
+
+    async def _turn_or_end(self) -> None:
+        try:
+            await self._context.bounded(self._turn(), self._cancelled)
+        except BaseException as error:  # whatever it was, the story gets its last line
+            await self._finish(end_of(error))
+            if not expected(error):
+                if (shown := self._journal.redactor.error(error)) is not error:
+                    raise shown from None
+                raise
 
     async def _turn(self) -> None:
         if not self._context.started:
@@ -188,7 +193,8 @@ class RunHandle:
     async def close(self, status: Status = Status.CANCELLED, reason: str = "api") -> None:
         """Ends the run with `status` if it is not over, and lets everything go. May be called twice."""
         if self.result is None:
-            await self._finish(EndRun(status, reason))
+            with redacting(self._journal.redactor):
+                await self._finish(EndRun(status, reason))
 
     async def _finish(self, end: EndRun) -> None:
         verify = self._loop.verify

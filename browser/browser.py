@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
@@ -27,12 +26,13 @@ from agentloop.browser.surroundings import Surroundings
 from agentloop.browser.targets import bearers
 from agentloop.clock import Clock
 from agentloop.errors import InvalidInput
+from agentloop.guard.logs import logger
 from agentloop.guard.secrets import Secrets
 from agentloop.records import Json
 
 __all__ = ["LOOK_CHARS", "AnyTarget", "Browser"]
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 
 AnyTarget: TypeAlias = Target | Mark
 """A `Target`, or a mark as `mark()` gave it."""
