@@ -153,7 +153,7 @@ function taggable(element) {
 function tag({ key, name }) {
   const element = elementOf(key);
   if (!element) return null;
-  taggable(element).setAttribute(TAG, name);
+  setAttr(taggable(element), TAG, name);
   return `[${TAG}="${name}"]`;
 }
 

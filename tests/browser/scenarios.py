@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["SCENARIOS", "Scenario"]
+__all__ = ["HIDDEN", "SCENARIOS", "Scenario"]
 
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
 PRELUDE = '<!doctype html><script>window.seen = ""; window.hit = (what) => (window.seen += what);</script>'
@@ -383,5 +383,21 @@ SCENARIOS = (
         _button("Rot", style="transform:rotate(45deg);position:absolute;top:80px;left:80px;width:120px"),
         (("button", "Rot"),),
         {"Rot": "1"},
+    ),
+)
+
+# Only a driver that looks behind the page's own scripts can know these.
+HIDDEN = (
+    Scenario(
+        "a closed shadow root",
+        "<x-q></x-q>" + _component("x-q", _button("Cl"), "closed"),
+        (("button", "Cl"),),
+        {"Cl": "1"},
+    ),
+    Scenario(
+        "a listener without a pointer cursor",
+        "<div id=d style='width:60px'>quiet</div><script>d.addEventListener('click', () => hit(1))</script>",
+        (("clickable", "quiet"),),
+        {"quiet": "1"},
     ),
 )

@@ -8,7 +8,7 @@ from tests.browser.eventually import eventually
 from tests.browser.generated_pages import KINDS, PLAIN, SPOILED, generated
 from tests.browser.page_server import PageServer
 
-PAGES = 16
+PAGES = 12
 RATE = 0.995
 
 
@@ -38,6 +38,6 @@ async def test_what_a_person_could_use_is_listed_and_nothing_else(
         extra += [f"{seed}: {name} twice" for name in wanted if names.count(name) > 1]
         usable, spoiled = usable + len(page.usable), spoiled + len(page.spoiled)
         kinds |= {part for told in (*page.usable.values(), *page.spoiled.values()) for part in told.split(", ")}
-    assert usable > 500 and kinds == {*KINDS, *PLAIN, *SPOILED}
+    assert usable > 380 and kinds == {*KINDS, *PLAIN, *SPOILED}
     assert len(missing) / usable <= 1 - RATE, missing
     assert len(extra) / spoiled <= 1 - RATE, extra

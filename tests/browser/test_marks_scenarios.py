@@ -9,7 +9,7 @@ from agentloop.browser.marks import Marks
 from agentloop.drivers import PlaywrightDriver
 from tests.browser.eventually import eventually
 from tests.browser.page_server import PageServer
-from tests.browser.scenarios import SCENARIOS, Scenario
+from tests.browser.scenarios import HIDDEN, SCENARIOS, Scenario
 
 
 def said(listing: Listing) -> tuple[tuple[str, str], ...]:
@@ -21,7 +21,7 @@ async def opened(scenario: Scenario, driver: PlaywrightDriver, marks: Marks, pag
     return await eventually(marks.list, lambda listing: said(listing) == scenario.marks)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", (*SCENARIOS, *HIDDEN), ids=lambda scenario: scenario.name)
 async def test_lists_and_clicks(scenario: Scenario, driver: PlaywrightDriver, marks: Marks, pages: PageServer) -> None:
     listing = await opened(scenario, driver, marks, pages)
     assert said(listing) == scenario.marks
@@ -49,4 +49,4 @@ async def test_types(scenario: Scenario, driver: PlaywrightDriver, marks: Marks,
 
 
 def test_there_are_as_many_pages_as_ways() -> None:
-    assert len({scenario.name for scenario in SCENARIOS}) == 48
+    assert len({scenario.name for scenario in (*SCENARIOS, *HIDDEN)}) == 50
