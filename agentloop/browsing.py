@@ -28,7 +28,7 @@ from agentloop.report.checks import Check, DriverPage, judge
 from agentloop.stores.base import Store
 
 if TYPE_CHECKING:
-    from agentloop.browser.base import Driver
+    from agentloop.browser.base import Driver, Vision
 
 __all__ = ["BrowseOptions", "browse", "open_browse"]
 
@@ -108,7 +108,6 @@ async def open_browse(
     """
     _check(options)
     from agentloop.browser.pack import browser_capability
-    from agentloop.browser.vision import LLMVision
     from agentloop.drivers.host import BrowserHost
 
     manifest = await _manifest(options.egress)
@@ -142,7 +141,7 @@ async def open_browse(
         async def verify(handle: RunHandle) -> Sequence[Mapping[str, Json]]:
             return await judge(checks, answer=handle.final_text, page=pages[-1] if pages else None)
 
-        vision = LLMVision(llm, model=options.vision) if options.vision else None
+        vision = _vision(llm, options.vision)
         browser = browser_capability(new_driver, vision=vision, globals=True, confirm=options.confirm)
         settings = loop_settings(
             "browse",
@@ -159,6 +158,12 @@ async def open_browse(
             await loop.open(_request(task, options), on_event=on_event) as handle,
         ):
             yield handle
+
+
+def _vision(llm: LLM, model: str | None) -> Vision | None:
+    from agentloop.browser.vision import LLMVision
+
+    return LLMVision(llm, model=model) if model else None
 
 
 def _page(driver: Driver, context: BuildContext) -> DriverPage:
