@@ -33,12 +33,17 @@ _LARGEST_PLAIN: Final = 1e21
 
 
 def path_text(parameter: Parameter, value: Json) -> str:
-    """What takes the place of `{name}` in a path."""
-    if parameter.media:
-        return _percent(_in_media(parameter, value))
-    pieces = _pieces(value, parameter.key)
-    if not pieces and (parameter.style != "matrix" or pieces != ""):
+    """What takes the place of `{name}` in a path, never nothing."""
+    text = _percent(_in_media(parameter, value)) if parameter.media else _in_path(parameter, value)
+    if text == ("." if parameter.style == "label" else ""):
         raise InvalidInput(f"{parameter.key} is part of the path and cannot be empty")
+    return text
+
+
+def _in_path(parameter: Parameter, value: Json) -> str:
+    pieces = _pieces(value, parameter.key)
+    if pieces in ([], {}):
+        return "." if parameter.style == "label" else ""
     match parameter.style:
         case "label":
             between = "." if parameter.explode else ","

@@ -53,6 +53,16 @@ def test_styles_of_paths(style: Style, explode: bool, expected: tuple[str | None
             assert path_text(parameter("path", style, explode=explode), value) == text
 
 
+@pytest.mark.parametrize("style", ["simple", "label", "matrix"])
+@pytest.mark.parametrize("value", [[], {}, [""]])
+def test_a_part_of_a_path_is_never_nothing(style: Style, value: Any) -> None:
+    if (style, value) == ("matrix", [""]):
+        assert path_text(parameter("path", style), value) == ";color="
+        return
+    with pytest.raises(InvalidInput, match="color is part of the path and cannot be empty"):
+        path_text(parameter("path", style), value)
+
+
 @pytest.mark.parametrize(
     ("style", "explode", "expected"),
     [
