@@ -9,9 +9,10 @@ level reached is returned, never assumed.
 import os
 import struct
 import sys
+from functools import cache
 from typing import Any, Final, NamedTuple
 
-__all__ = ["ARCHITECTURES", "Architecture", "die_with_parent", "filter_program", "lock_down"]
+__all__ = ["ARCHITECTURES", "Architecture", "die_with_parent", "filter_program", "lock_down", "prepare"]
 
 _MB: Final = 1 << 20
 _PR_SET_PDEATHSIG: Final = 1
@@ -107,6 +108,15 @@ def filter_program(arch: Architecture) -> list[tuple[int, int, int, int]]:
     return program
 
 
+def prepare() -> None:
+    """Does once, before any fork, what every child would else do after its own."""
+    if sys.platform.startswith("linux"):
+        import resource  # noqa: F401
+
+        _compiled(os.uname().machine)
+        _library()
+
+
 def lock_down(*, memory_mb: int, stack_mb: int, cpu_s: int) -> str:
     """Locks this process down for good; returns "seccomp", "rlimits" or "process"."""
     limited = _limit_resources(memory_mb, stack_mb, cpu_s)
@@ -150,18 +160,28 @@ def _set(resource: Any, name: str, value: int) -> bool:
 
 
 def _filter_calls() -> bool:
-    arch = ARCHITECTURES.get(os.uname().machine)
+    program = _compiled(os.uname().machine)
     _prctl(_PR_SET_DUMPABLE, 0)
-    if not _prctl(_PR_SET_NO_NEW_PRIVS, 1) or arch is None or sys.maxsize < 2**32:
+    if not _prctl(_PR_SET_NO_NEW_PRIVS, 1) or program is None:
         return False
     import ctypes
 
-    code = b"".join(struct.pack("HBBI", *instruction) for instruction in filter_program(arch))
+    return _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program))
+
+
+@cache
+def _compiled(machine: str) -> Any:
+    """The filter as the kernel takes it; None where there is none for this machine."""
+    arch = ARCHITECTURES.get(machine)
+    if arch is None or sys.maxsize < 2**32:
+        return None
+    import ctypes
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
-    return _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(Program(len(code) // 8, code)))
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in filter_program(arch))
+    return Program(len(code) // 8, code)
 
 
 def _prctl(option: int, *arguments: Any) -> bool:
@@ -169,4 +189,11 @@ def _prctl(option: int, *arguments: Any) -> bool:
 
     padded = [ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments]
     padded += [ctypes.c_ulong(0)] * (4 - len(padded))
-    return bool(ctypes.CDLL(None).prctl(option, *padded) == 0)
+    return bool(_library().prctl(option, *padded) == 0)
+
+
+@cache
+def _library() -> Any:
+    import ctypes
+
+    return ctypes.CDLL(None)

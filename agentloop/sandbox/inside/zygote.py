@@ -16,7 +16,7 @@ from typing import Any
 
 from agentloop.sandbox.inside.child import Child
 from agentloop.sandbox.inside.engine import EngineError, interruptible, load_engine
-from agentloop.sandbox.inside.lockdown import die_with_parent
+from agentloop.sandbox.inside.lockdown import die_with_parent, prepare
 from agentloop.sandbox.inside.prelude import read_prelude
 from agentloop.sandbox.inside.wire import READY, Wire
 
@@ -51,6 +51,7 @@ def _prepare(config: dict[str, Any]) -> Child | EngineError:
     except EngineError as error:
         return error
     interrupt = interruptible(engine) if hasattr(os, "fork") else None
+    prepare()
     return Child(engine, interrupt, read_prelude())
 
 
