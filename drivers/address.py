@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 from agentloop.errors import InvalidInput, RequestRefused, WorldError
 from agentloop.guard.network.guard import Boundary
 
-__all__ = ["check_reachable", "checked_address"]
+__all__ = ["check_reachable", "checked_address", "within_reach"]
 
 _ALLOWED = ("http", "https")
+# What a page may make of itself, and what the browser shows in the place of one that did not come.
+_HARMLESS = ("about", "blob", "data", "chrome-error")
 
 
 def checked_address(url: str) -> str:
@@ -47,3 +49,9 @@ async def check_reachable(address: str, boundary: Boundary) -> None:
         raise
     except WorldError:
         pass  # what cannot be resolved now the browser reports
+
+
+def within_reach(address: str) -> bool:
+    """Whether a page may be at this address: no file, no page of the browser itself."""
+    scheme = address.partition(":")[0].lower()
+    return scheme in _ALLOWED or scheme in _HARMLESS or not address

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from playwright.async_api import BrowserContext, Page
+from playwright.async_api import BrowserContext, Frame, Page
 from playwright.async_api import Error as PlaywrightError
 
 from agentloop.clock import Clock
+from agentloop.drivers.address import within_reach
 from agentloop.drivers.page_session import PageSession
 from agentloop.errors import InvalidInput
 
@@ -101,8 +102,17 @@ class TabSet:
         self.born += 1
         session = PageSession(page, self.born, clock=self._clock)
         page.on("close", lambda _: self._remove(session))
+        page.on("framenavigated", lambda frame: self._on_navigated(session, frame))
         self._on_open(session)
         self._attaching[page] = asyncio.create_task(self._attach(session))
+
+    def _on_navigated(self, session: PageSession, frame: Frame) -> None:
+        page = session.page
+        # A page cannot get there, but a person at the window can, and whoever else drives the browser.
+        if page in self._attaching or frame != page.main_frame or within_reach(frame.url):
+            return
+        self._remove(session)
+        self._attaching[page] = asyncio.create_task(self._refuse(page))
 
     async def _attach(self, session: PageSession) -> None:
         try:

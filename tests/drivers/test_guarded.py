@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from agentloop.browser.base import Driver
@@ -129,6 +130,34 @@ async def test_pages_are_kept_off_the_debugging_port(running: str) -> None:
             with pytest.raises(RequestRefused, match="own-port"):
                 await driver.navigate(f"http://127.0.0.1:{port}/json")
     assert port not in ports
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "file:///proc/"])
+async def test_a_tab_that_somebody_leads_to_another_scheme_is_closed(running: str, site: Origin, address: str) -> None:
+    async with BrowserHost.launch(cdp_url=running) as host, host.driver(allow=[site.url]) as driver:
+        await driver.navigate(f"{site.url}/mine")
+        await lead(running, f"{site.url}/mine", address)
+        await until_only_an_empty_page(driver)
+        await driver.navigate(f"{site.url}/again")
+        assert await driver.eval("document.body.innerText") == "127.0.0.1 /again"
+
+
+async def lead(running: str, page: str, address: str) -> None:
+    """Opens an address in a page as somebody else who is connected to the browser."""
+    origin = running.replace("ws://", "http://").partition("/devtools")[0]
+    async with aiohttp.ClientSession() as session:
+        async with session.get(f"{origin}/json/list") as answer:
+            [target] = [each for each in await answer.json() if each["url"] == page]
+        async with session.ws_connect(target["webSocketDebuggerUrl"]) as socket:
+            await socket.send_json({"id": 1, "method": "Page.navigate", "params": {"url": address}})
+            async with asyncio.timeout(20):
+                await socket.receive()
+
+
+async def until_only_an_empty_page(driver: PlaywrightDriver) -> None:
+    async with asyncio.timeout(20):
+        while [tab.url for tab in await driver.tabs()] != ["about:blank"]:  # noqa: ASYNC110 - what it waits for has no event
+            await asyncio.sleep(0.01)
 
 
 async def test_an_address_that_is_none() -> None:
