@@ -10,6 +10,7 @@ import pytest_asyncio
 from agentloop.browser import Browser, DialogAnswer
 from agentloop.drivers import PlaywrightDriver
 from agentloop.errors import DriverTimeout, InvalidInput, TargetError
+from tests.browser.eventually import eventually
 from tests.browser.page_server import PageServer
 from tests.browser.shop_page import SHOP, number_of, show
 from tests.browser.ten_methods import TenMethods
@@ -305,3 +306,29 @@ async def test_verbs_beyond_the_driver_name_what_it_lacks(driver: PlaywrightDriv
     ):
         with pytest.raises(InvalidInput, match=missing):
             await verb
+
+
+async def test_a_transparent_file_input_over_a_button(browser: Browser, pages: PageServer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    html = (
+        "<div style='position:relative;width:120px;height:30px;background:#ddd'>Upload<input type=file id=f "
+        "aria-label='Upload file' style='position:absolute;inset:0;opacity:0;width:100%;height:100%'></div>"
+    )
+    await show(browser, pages, html)
+    await browser.upload("Upload file", str(tmp_path / "a.txt"))
+    assert await browser.eval("f.files[0].name") == "a.txt"
+
+
+async def test_below_the_fold_of_a_frame_of_another_site(browser: Browser, pages: PageServer) -> None:
+    pages.put(
+        "<button>In</button><p style='height:400px'></p><button onclick='this.textContent=`hit`'>Below</button>", "/i"
+    )
+    frame = f"<iframe src={pages.address('/i', host='localhost')} style='margin:20px;height:100px'></iframe>"
+    await show(browser, pages, f"<button>Top</button>{frame}")
+    marks = await eventually(browser.mark, lambda marks: len(marks) == 2)
+    assert [mark.name for mark in marks] == ["Top", "In"]
+    await browser.scroll(0, 400, "In")
+    marks = await eventually(browser.mark, lambda marks: marks[-1].name == "Below")
+    await browser.click("Below")
+    marks = await eventually(browser.mark, lambda marks: marks[-1].name == "hit")
+    assert marks[-1].name == "hit"
