@@ -125,3 +125,23 @@ def test_a_session_at_work_is_not_deleted_under_its_run(
     process.wait()
     deleted = agentloop("sessions", "rm", "s", env=env)
     assert (deleted.returncode, deleted.stdout, deleted.stderr) == (0, "deleted s\n", "")
+
+
+def test_a_run_that_had_secrets_wants_them_again(
+    asleep: Callable[..., subprocess.Popen[str]], agentloop: Run, tmp_path: Path, env: dict[str, str]
+) -> None:
+    flag = "LOGIN=env:SHOP_PASSWORD@https://shop.example"
+    env["SHOP_PASSWORD"] = "correct-horse-7"
+    process = asleep("run", "--session", "s", "--secret", flag)
+    process.kill()
+    process.wait()
+    llm = written(tmp_path / "second.jsonl", "```js\nfunction run() { answer(secret('LOGIN').slice(0, 13)) }\n```")
+    without = agentloop("sessions", "resume", "s", "--llm", llm, env=env)
+    assert without.returncode == 3 and f"give --secret {flag} again" in without.stderr
+    unset = agentloop("sessions", "resume", "s", "--llm", llm, "--secret", flag, env={**env, "SHOP_PASSWORD": ""})
+    assert unset.returncode == 3 and "SHOP_PASSWORD is not set" in unset.stderr
+    again = agentloop("sessions", "resume", "s", "--llm", llm, "--secret", flag, env=env)
+    assert (again.returncode, again.stdout) == (0, "secret.LOGIN.\n")
+    assert b"correct-horse" not in (tmp_path / "sessions.db").read_bytes()
+    over = agentloop("sessions", "resume", "s", env=env)
+    assert (over.returncode, over.stdout) == (0, "secret.LOGIN.\n"), "of a run that is over nothing is needed"
