@@ -177,9 +177,10 @@ class Settle:
     async def wait(self) -> Settled:
         """Returns when all that counts is over, within the limits."""
         acted = self._now()
-        if self._document == "kept":
-            self._counting_until = acted + self._limits.grace_s
         await self._look()
+        if self._document == "kept":
+            # What began before the look ended is heard of by now: a busy machine tells of it late.
+            self._counting_until = max(acted + self._limits.grace_s, self._now())
         deadline = acted + self._limits.total_s
         for _ in range(_ROUNDS):
             if self._unfinished:

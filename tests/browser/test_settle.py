@@ -84,6 +84,23 @@ async def test_what_begins_long_after_the_act_is_not_counted() -> None:
     assert not started(settle, "late")
 
 
+async def test_a_request_that_is_told_late_is_counted_while_the_page_is_looked_at() -> None:
+    now = 100.0
+    counted: list[bool] = []
+
+    async def slow() -> Quiet:
+        nonlocal now
+        if not counted:
+            now += 1
+            counted.append(started(settle, "a"))
+            later(0.02, lambda: settle.request_ended("a"))
+        return Quiet()
+
+    settle = Settle(slow, now=lambda: now)
+    assert (await settle.wait()).requests == 1
+    assert counted == [True]
+
+
 async def test_what_the_page_asks_for_by_itself_is_not_counted() -> None:
     habits = RequestHabits()
     for at in (1.0, 2.0):
