@@ -148,8 +148,7 @@ class RunHandle:
         )
 
     async def _messages(self) -> list[Message]:
-        tail = await present(self._context)
-        prompt = self._loop.settings.prompt
+        prompt, tail = self._loop.settings.prompt, await present(self._context)
         return await self._window.fit(self._said.draft(prompt, system=self.system_prompt, tail=tail))
 
     # A script ---------------------------------------------------------------------------------------
