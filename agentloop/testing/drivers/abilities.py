@@ -15,6 +15,7 @@ from agentloop.browser.abilities import (
     Downloads,
     Files,
     Frames,
+    Hidden,
     Keys,
     PageScript,
     Pointer,
@@ -32,6 +33,13 @@ _A = TypeVar("_A")
 
 _ADDRESS = PageScript("contract-address", "(argument) => [location.pathname, argument]")
 _COUNTER = PageScript("contract-counter", "() => (globalThis.counter = (globalThis.counter ?? 0) + 1)")
+_HIDDEN = PageScript(
+    "contract-hidden",
+    "(told) => { if (told.op === 'suspects') return [document.querySelector('x-contract')]; if (told.op) return null; "
+    "const found = (globalThis.told ??= []); for (const [, element] of told.clickables ?? []) found.push(element.id); "
+    "for (const [host, root] of told.roots ?? []) found.push(host.id + ' ' + root.firstChild.id); }",
+)
+_TOLD = PageScript("contract-told", "() => globalThis.told ?? []")
 _FIND = PageScript("contract-find", "(selector) => document.querySelector(selector)")
 
 
@@ -111,6 +119,23 @@ class AbilityContract:
         with pytest.raises(TargetError) as caught:
             await framed.run_script(str(inner), _ADDRESS, None)
         assert caught.value.reason == "stale"
+
+    # Hidden
+
+    async def test_listeners_and_closed_roots_are_told_to_the_script(self, driver: Driver, site: ContractSite) -> None:
+        self._needs_javascript()
+        hidden, framed = _having(driver, Hidden), _having(driver, Frames)  # type: ignore[type-abstract]
+        await driver.navigate(site.url("form.html"))
+        await driver.eval(
+            "(() => { document.body.insertAdjacentHTML('beforeend', '<p id=listens>x</p><x-contract id=host>'); "
+            "document.getElementById('listens').addEventListener('click', () => 1); "
+            "document.getElementById('host').attachShadow({mode: 'closed'}).innerHTML = '<p id=inside>x</p>' })()"
+        )
+        assert await hidden.listeners("", _HIDDEN) >= 1, "it must give the number of those not told before"
+        assert await hidden.closed_roots("", _HIDDEN) == 1
+        told = await framed.run_script("", _TOLD, None)
+        assert "listens" in told and "host inside" in told
+        assert await hidden.listeners("", _HIDDEN) == 0, "what was told is not told again"
 
     # Pointer
 
