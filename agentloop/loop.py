@@ -246,7 +246,6 @@ class Loop:
         self.store, self.model, self.verify = store, model, verify
         self.builder: SandboxBuilder = sandbox_builder or CapabilityBuilder(capabilities)
         self.settings = LoopSettings.of(limits, history_window, compactor, context_budget, settings=settings)
-        bound = Secrets(secrets)
         self._given = Collaborators(
             store=store,
             llm=llm,
@@ -254,9 +253,9 @@ class Loop:
             policy=policy or DefaultPolicy(),
             on_ask=on_ask,
             artifacts=artifacts,
+            secrets=(bound := Secrets(secrets)),
             redactor=bound.fed(redactor or Redactor()),
             tracing=Tracing(tracer_provider=tracer_provider, meter_provider=meter_provider),
-            secrets=bound,
         )
 
     async def open(self, request: RunRequest | str, *, on_event: OnEvent | None = None) -> RunHandle:
