@@ -30,6 +30,7 @@ SHORTEST: Final = 4
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _BINDING: Final = re.compile(rf"(?P<name>{_NAME.pattern})=env:(?P<variable>{_NAME.pattern})@(?P<origin>\S+)", re.ASCII)
 _PLACEHOLDER: Final = re.compile(rf"secret\.(?P<name>{_NAME.pattern})\.[0-9a-f]{{10}}", re.ASCII)
+_NO_FILE_NAME: Final = re.compile(r"[\x00-\x1f\x7f<>:\"/\\|?*]")
 _FORM: Final = "NAME=env:VARIABLE@https://host"
 _LONGEST: Final = 10_000
 
@@ -77,9 +78,10 @@ class Secret:
         return ", ".join(sorted(self.origins))
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """For a `Redactor`: the value, and how it looks when a page writes it in capitals or small letters."""
+        """For a `Redactor`: the value, in capitals, in small letters, and as browsers make a file's name of it."""
         value = self.value
-        forms = dict.fromkeys((value, value.upper(), value.lower(), value[:1].upper() + value[1:]))
+        written = (value, value.upper(), value.lower(), value[:1].upper() + value[1:], _NO_FILE_NAME.sub("_", value))
+        forms = dict.fromkeys(written)
         return tuple((form, self.placeholder) for form in reversed(forms))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
