@@ -27,7 +27,7 @@ _GROUP_KEPT = "agentloop-document"
 async def teach_listeners(script: Installed) -> int:
     """Tells the page script which elements listen for clicks; gives the number of those not told before."""
     record = script.record
-    found = frozenset[int]() if record.crowded else await _listening(script, [await _document(script)])
+    found = frozenset[int]() if record.crowded else await _listening(script, await _document(script))
     if record.crowded or len(found) > _MANY:
         record.crowded = True
         scopes = await _elements(script, "scopes")
@@ -65,19 +65,20 @@ async def teach_closed_roots(script: Installed) -> int:
     return len(objects) // 2
 
 
-async def _document(script: Installed) -> str:
+async def _document(script: Installed) -> list[str]:
     record = script.record
     if record.root is None:
         answer = await script.cdp.send("Runtime.evaluate", {"expression": "document", "contextId": record.context})
         record.root = await _in_page_world(script, answer["result"]["objectId"], group=_GROUP_KEPT)
-    return record.root
+    return [record.root] if record.root else []
 
 
-async def _in_page_world(script: Installed, node: str, *, group: str) -> str:
-    """The same node as the page has it: asked for listeners from a world of ours, Chromium 156 breaks that world."""
-    number = (await script.cdp.send("DOM.describeNode", {"objectId": node}))["node"]["backendNodeId"]
-    answer = await script.cdp.send("DOM.resolveNode", {"backendNodeId": number, "objectGroup": group})
-    found: str = answer["object"]["objectId"]
+async def _in_page_world(script: Installed, node: str, *, group: str) -> str | None:
+    """The same node as the page has it: asked for listeners of a node of our world, Chromium 156 breaks that world."""
+    described = await _sent(script, "DOM.describeNode", objectId=node)
+    number = described.get("node", {}).get("backendNodeId", 0)
+    answer = await _sent(script, "DOM.resolveNode", backendNodeId=number, objectGroup=group)
+    found: str | None = answer.get("object", {}).get("objectId")
     return found
 
 
@@ -96,9 +97,8 @@ async def _listening(script: Installed, roots: Sequence[str]) -> frozenset[int]:
 
 async def _listening_below(script: Installed, elements: Sequence[str]) -> frozenset[int]:
     group = _group(script)
-    return await _listening(
-        script, await asyncio.gather(*(_in_page_world(script, each, group=group) for each in elements))
-    )
+    nodes = await asyncio.gather(*(_in_page_world(script, each, group=group) for each in elements))
+    return await _listening(script, [node for node in nodes if node])
 
 
 def _group(script: Installed) -> str:
