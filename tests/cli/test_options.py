@@ -93,9 +93,7 @@ def test_a_pack_that_there_is_not_is_named_with_who_chose_it(
     with pytest.raises(InvalidInput, match=r"config\.toml: no pack is called 'wrokspace'; did you mean workspace\?"):
         check_names(Settings.gather({}))
     monkeypatch.setenv(f"AGENTLOOP_{setting.upper()}", "fetch,nope")
-    with pytest.raises(
-        InvalidInput, match=rf"^AGENTLOOP_{setting.upper()}: no pack is called 'nope'; there are"
-    ):
+    with pytest.raises(InvalidInput, match=rf"^AGENTLOOP_{setting.upper()}: no pack is called 'nope'; there are"):
         check_names(Settings.gather({}))
     check_names(Settings.gather({setting: ("exec,ai",)}))
 
