@@ -282,7 +282,7 @@ async def test_a_field_that_moves_to_another_form_meanwhile_gets_nothing(
 ) -> None:
     html = LOGIN.replace('id="pw"', f'id="pw" {event}="other.append(this)"')
     await show(browser, pages, html + '<form id="other" method="get" action="/other"></form>')
-    with pytest.raises((RequestRefused, TargetError), match="sent by GET|nothing was typed"):
+    with pytest.raises((RequestRefused, TargetError), match=r"sent by GET|nothing was typed"):
         await browser.type("Password", place)
     assert await really(driver) == ""
 

@@ -161,7 +161,7 @@ def test_bindings_come_with_commas_or_again() -> None:
     ],
 )
 def test_a_flag_that_cannot_be_read_says_how_and_quotes_no_value(given: object, told: str) -> None:
-    with pytest.raises(ValueError, match="LOGIN|PW|must be") as caught:
+    with pytest.raises(ValueError, match=r"LOGIN|PW|must be") as caught:
         read_bindings(given)
     assert told in str(caught.value) and "hunter2" not in str(caught.value)
 
