@@ -209,8 +209,8 @@ class Child:
         return ""
 
     def _error(self, _id: int, error: str, _: str = "") -> str:
-        # An old engine hands the interruption of an async function to the script as a rejection.
-        if self._interrupt is not None and self._interrupt.raised and '"message":"interrupted"' in error:
+        # An interruption among promises reaches the old engine's scripts as whatever error comes of it.
+        if self._interrupt is not None and self._interrupt.raised:
             error = json.dumps({**json.loads(error), "where": "timeout"})
         self._ended = self._ended or (w.ERROR, error.encode())
         return ""
