@@ -1,6 +1,6 @@
 // The door: one request in, one JSON value out.
 
-const OPERATIONS = { list, aim, through, open, find, inside, scopes, suspects, state, focus_inside, select_content, fill, select, nearby, tag, untag, confide, drawn, submission, element: ({ key }) => elementOf(key) };
+const OPERATIONS = { list, aim, through, open, find, inside, scopes, suspects, state, focus_inside, select_content, fill, select, nearby, tag, untag, type_secret, drawn, submission, element: ({ key }) => elementOf(key) };
 
 function answer(request) {
   forgetLayout();

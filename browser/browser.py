@@ -12,7 +12,6 @@ from agentloop.browser.abilities import Files, Pointer
 from agentloop.browser.acting import Acting, Call, Done, Leave
 from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import ActObserver, Driver, Mark, Receipt, Target, Vision
-from agentloop.browser.confiding import Confiding
 from agentloop.browser.filling import Filling, Typed
 from agentloop.browser.hiding import hiding
 from agentloop.browser.input import Input, ability
@@ -22,6 +21,7 @@ from agentloop.browser.look import Look
 from agentloop.browser.marks import Marks
 from agentloop.browser.page import address, evaluate
 from agentloop.browser.receipts import SecretName
+from agentloop.browser.secret_typing import SecretTyping
 from agentloop.browser.surroundings import Surroundings
 from agentloop.browser.targets import bearers
 from agentloop.clock import Clock
@@ -78,8 +78,8 @@ class Browser(Surroundings):
         self.marks = Marks(driver)
         self._acting = Acting(driver, self.marks, observers, prefix=prefix, hints=hints, clock=clock)
         self._input = Input(driver, self.marks)
-        self._confiding = Confiding(driver, self.marks, self._input, secrets or Secrets())
-        self._filling = Filling(self.marks, self._input, self._acting, self._confiding)
+        self._secrets = SecretTyping(driver, self.marks, self._input, secrets or Secrets())
+        self._filling = Filling(self.marks, self._input, self._acting, self._secrets)
 
     def ask_leave(self, leave: Leave) -> None:
         """From now on `leave` is asked just before each act."""
@@ -216,7 +216,7 @@ class Browser(Surroundings):
         into its own hosts' pages alone: else `RequestRefused`.
         """
         options: dict[str, Json] = {"submit": True} if submit else {}
-        secret = self._confiding.meant(text)
+        secret = self._secrets.meant(text)
         shown = text if secret is None else SecretName(secret.name)
         call = Call(verb="type", target=target, values=(shown,), options=options, puts=(text,))
 
@@ -324,7 +324,7 @@ class Browser(Surroundings):
         image = await take()
         self._asked += 1
         await self._keep(f"ask-{self._asked:03d}.png", image)
-        return self._confiding.hidden(await self.vision(image, question))
+        return self._secrets.hidden(await self.vision(image, question))
 
     async def _keep(self, name: str, image: bytes) -> None:
         if self._artifacts is None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from agentloop.browser.acting import Acting, Done
 from agentloop.browser.base import Mark
-from agentloop.browser.confiding import Confiding
 from agentloop.browser.input import Input
 from agentloop.browser.listing import Aim, ElementState
 from agentloop.browser.marks import Marks
+from agentloop.browser.secret_typing import SecretTyping
 from agentloop.browser.targets import bearers, describe, nearest_field
 from agentloop.browser.words import say
 from agentloop.errors import TargetError
@@ -30,26 +30,26 @@ _OPTIONS_SHOWN = 25
 
 @dataclass(frozen=True, kw_only=True)
 class Typed(Done):
-    """`old` is what the field held before; `confided`: a secret, which is never looked at."""
+    """`old` is what the field held before; `secret`: a secret, which is never looked at."""
 
     old: str = ""
-    confided: bool = False
+    secret: bool = False
 
 
 class Filling:
     """The deeds behind `type`, `select` and `check`."""
 
-    def __init__(self, marks: Marks, input: Input, acting: Acting, confiding: Confiding) -> None:
-        self._confiding = confiding
+    def __init__(self, marks: Marks, input: Input, acting: Acting, secrets: SecretTyping) -> None:
+        self._secrets = secrets
         self._marks = marks
         self._input = input
         self._acting = acting
 
     async def type(self, aim: Aim, text: str, *, submit: bool) -> Typed:
         """Replaces what a field holds. Raises `TargetError(reason="unfit")` for what is no field."""
-        secret = self._confiding.meant(text)
+        secret = self._secrets.meant(text)
         if secret is not None:
-            return await self._confide(aim, secret, submit=submit)
+            return await self._type_secret(aim, secret, submit=submit)
         state = await self._marks.state(aim)
         if state.tag == "select":
             await self._marks.select(aim, [text])
@@ -65,15 +65,15 @@ class Filling:
             await self._input.press("Enter")
         return done
 
-    async def _confide(self, aim: Aim, secret: Secret, *, submit: bool) -> Typed:
-        kept = await self._confiding.put(aim, secret)
+    async def _type_secret(self, aim: Aim, secret: Secret, *, submit: bool) -> Typed:
+        kept = await self._secrets.type(aim, secret)
         if submit:
             await self._input.press("Enter")
-        return Typed(changed=True, confided=True, note="" if kept else say("value_not_kept"))
+        return Typed(changed=True, secret=True, note="" if kept else say("value_not_kept"))
 
     async def held(self, aim: Aim, text: str, done: Typed) -> Typed:
         """`done` with a word on what the field holds now, where that is not `text`."""
-        if done.confided:
+        if done.secret:
             return done
         state = await self._marks.state(aim)
         if state.tag == "select":

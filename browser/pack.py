@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, TypeVar
 from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import Act, ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.browser import LOOK_CHARS, Browser
-from agentloop.browser.confiding import refuse_elsewhere
 from agentloop.browser.confirm import Confirm, origin_of
 from agentloop.browser.declarations import abilities_of, declared, help_texts, taught, taught_verbs, verbs
 from agentloop.browser.forms import Arguments
@@ -19,6 +18,7 @@ from agentloop.browser.keeping import Kept, keep
 from agentloop.browser.observation import Watcher
 from agentloop.browser.page import address
 from agentloop.browser.receipts import event_args, event_line
+from agentloop.browser.secret_typing import refuse_placeholders
 from agentloop.browser.verbs import VERBS, Prepared, as_json
 from agentloop.browser.vision import LLMVision
 from agentloop.capabilities import BuildContext, Capability
@@ -258,7 +258,7 @@ class _Desk:
     def _call(self, name: str) -> Call:
         async def call(*values: Json) -> Json:
             secrets = self._context.secrets
-            refuse_elsewhere(secrets, name, values)
+            refuse_placeholders(secrets, name, values)
             prepared = VERBS[name](self._browser, Arguments(name, values))
             if name != "sleep":
                 await self._permit(name, prepared)

@@ -35,7 +35,7 @@ PARTS = (
     "marks",
     "aim",
     "fields",
-    "confide",
+    "type_secret",
     "masking",
     "submission",
     "answer",

@@ -16,10 +16,10 @@ from agentloop.guard.network.url import parse_url
 from agentloop.guard.secrets import Secret, Secrets
 from agentloop.records import Json
 
-__all__ = ["Confiding", "refuse_elsewhere"]
+__all__ = ["SecretTyping", "refuse_placeholders"]
 
 
-class Confiding:
+class SecretTyping:
     """Types secrets into the pages of their own hosts.
 
     With `Frames` the check and the typing are one step of a world that the page cannot enter. A driver of the ten
@@ -50,7 +50,7 @@ class Confiding:
         """What somebody else said of the page, without secrets."""
         return self._secrets.hide(text)
 
-    async def put(self, aim: Aim, secret: Secret) -> bool:
+    async def type(self, aim: Aim, secret: Secret) -> bool:
         """Replaces what the field holds; whether it was kept.
 
         Raises `RequestRefused` (rule "secret") where the secret may not go, `TargetError` for what is no field.
@@ -74,7 +74,7 @@ class Confiding:
         await self._ask(aim, secret)
 
     async def _ask(self, aim: Aim, secret: Secret, **more: Json) -> dict[str, Any]:
-        request: dict[str, Json] = {"op": "confide", "key": aim.key, "origins": sorted(secret.origins), **more}
+        request: dict[str, Json] = {"op": "type_secret", "key": aim.key, "origins": sorted(secret.origins), **more}
         answer: dict[str, Any] = await self._scripts.run(aim.frame, request)
         if answer["state"] == "gone":
             raise TargetError("the field is no longer on the page; nothing was typed", reason="gone")
@@ -108,7 +108,7 @@ def _host(origin: str) -> str:
     return origin.partition("://")[2]
 
 
-def refuse_elsewhere(secrets: Secrets, verb: str, values: Sequence[Json]) -> None:
+def refuse_placeholders(secrets: Secrets, verb: str, values: Sequence[Json]) -> None:
     """Returns when a call has no placeholder in it but as the text of `type`. Raises `RequestRefused`."""
     # What else than the whole placeholder is typed, `type` itself refuses.
     if secrets and verb not in ("type", "typeMark") and (found := secrets.within(list(values))):

@@ -54,7 +54,7 @@ function against(element, origins) {
 }
 
 // Without a value only the check is done. What a page does on focus is over before it; then nothing comes between.
-function confide({ key, origins, value = null }) {
+function type_secret({ key, origins, value = null }) {
   const element = elementOf(key);
   if (!element) return { state: "gone" };
   if (value !== null) element.focus({ preventScroll: true });
