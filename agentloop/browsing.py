@@ -167,9 +167,9 @@ def _vision(llm: LLM, model: str | None) -> Vision | None:
 
 
 def _page(driver: Driver, context: BuildContext) -> DriverPage:
-    from agentloop.browser.hiding import hiding
+    from agentloop.browser.redacting_driver import redacting_driver
 
-    return DriverPage(hiding(driver, context.secrets))
+    return DriverPage(redacting_driver(driver, context.secrets))
 
 
 async def _manifest(egress: str | os.PathLike[str] | EgressManifest | None) -> EgressManifest | None:

@@ -13,7 +13,6 @@ from agentloop.browser.acting import Acting, Call, Done, Leave
 from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.filling import Filling, Typed
-from agentloop.browser.hiding import hiding
 from agentloop.browser.input import Input, ability
 from agentloop.browser.keys import chord
 from agentloop.browser.listing import Aim, select_marks
@@ -21,6 +20,7 @@ from agentloop.browser.look import Look
 from agentloop.browser.marks import Marks
 from agentloop.browser.page import address, evaluate
 from agentloop.browser.receipts import SecretName
+from agentloop.browser.redacting_driver import redacting_driver
 from agentloop.browser.secret_typing import SecretTyping
 from agentloop.browser.surroundings import Surroundings
 from agentloop.browser.targets import bearers
@@ -69,7 +69,7 @@ class Browser(Surroundings):
         secrets: Secrets | None = None,
         clock: Clock | None = None,
     ) -> None:
-        driver = driver if secrets is None else hiding(driver, secrets)
+        driver = driver if secrets is None else redacting_driver(driver, secrets)
         self.driver = driver
         self.vision = vision
         self._artifacts = artifacts

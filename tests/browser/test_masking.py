@@ -16,8 +16,8 @@ from PIL import Image, ImageChops
 from agentloop.artifacts.folder import FolderArtifacts
 from agentloop.browser import Browser
 from agentloop.browser.abilities import Capture
-from agentloop.browser.hiding import hiding
 from agentloop.browser.masking import TRIES, cover
+from agentloop.browser.redacting_driver import redacting_driver
 from agentloop.drivers import PlaywrightDriver
 from agentloop.errors import DriverError
 from agentloop.guard.secrets import Secret, Secrets
@@ -66,7 +66,7 @@ async def assert_covered(driver: PlaywrightDriver, pages: PageServer, secrets: S
     """`{}` in the page is the secret: what it alone draws is covered, and the rest of the page is not."""
     plain = await taken(driver, pages, html.replace("{}", OTHER))
     bare = await taken(driver, pages, html.replace("{}", VALUE))
-    shown = picture(await hiding(driver, secrets).screenshot())
+    shown = picture(await redacting_driver(driver, secrets).screenshot())
     assert is_hidden(different(plain, bare), shown)
     assert shown.getpixel(CORNER) == (255, 255, 255), "not all of the page is covered"
 
@@ -112,7 +112,7 @@ async def test_parts_of_it_side_by_side_are_covered(
     html = HEAD + "<p>is <b>{a}</b><i>{b}</i><span style='display:none'>x</span>{c}</p>"
     plain = await taken(driver, pages, html.format(a=OTHER[:5], b=OTHER[5:9], c=OTHER[9:]))
     bare = await taken(driver, pages, html.format(a=VALUE[:5], b=VALUE[5:9], c=VALUE[9:]))
-    shown = picture(await hiding(driver, secrets).screenshot())
+    shown = picture(await redacting_driver(driver, secrets).screenshot())
     assert is_hidden(different(plain, bare), shown)
 
 
@@ -121,7 +121,7 @@ async def test_the_dots_of_a_password_are_covered_and_with_them_its_length(
 ) -> None:
     empty = await taken(driver, pages, HEAD + "<input type=password size=30>")
     bare = await taken(driver, pages, HEAD + f'<input type=password size=30 value="{VALUE}">')
-    shown = picture(await hiding(driver, secrets).screenshot())
+    shown = picture(await redacting_driver(driver, secrets).screenshot())
     assert is_hidden(different(empty, bare), shown)
 
 
@@ -134,7 +134,7 @@ async def test_a_frame_of_another_site_that_shows_it_is_covered(
     plain = await taken(driver, pages, html)
     pages.put(f"<p>{VALUE}</p>", "/inner")
     bare = await taken(driver, pages, html)
-    shown = picture(await hiding(driver, secrets).screenshot())
+    shown = picture(await redacting_driver(driver, secrets).screenshot())
     assert is_hidden(different(plain, bare), shown)
     assert shown.getpixel(CORNER) == (255, 255, 255)
 
@@ -143,8 +143,8 @@ async def test_a_page_without_it_is_left_as_it_is(
     driver: PlaywrightDriver, pages: PageServer, secrets: Secrets
 ) -> None:
     bare = await taken(driver, pages, HEAD + f"<p>{OTHER}</p>")
-    assert await hiding(driver, secrets).screenshot() == bare
-    assert await hiding(driver, Secrets()).screenshot() == bare
+    assert await redacting_driver(driver, secrets).screenshot() == bare
+    assert await redacting_driver(driver, Secrets()).screenshot() == bare
 
 
 async def test_after_scrolling_and_with_marks_drawn_in_it_is_covered(
@@ -179,7 +179,7 @@ async def test_parts_and_whole_pages_at_any_scale_are_covered(
         await driver.navigate(pages.put(html.replace("{}", word)))
         await driver.eval("scrollTo(0, 100)")
         into += [await driver.capture(clip=clip, scale=scale), await driver.capture(full_page=True, scale=scale)]
-    hidden = hiding(driver, secrets)
+    hidden = redacting_driver(driver, secrets)
     assert isinstance(hidden, Capture)
     shown = [
         await hidden.capture(clip=clip, scale=scale),
@@ -195,7 +195,7 @@ async def test_a_driver_of_ten_methods_gives_covered_pictures_too(
     html = HEAD + "<p>your key is {} today</p><input value='{}'>"
     plain = await taken(driver, pages, html.replace("{}", OTHER))
     bare = await taken(driver, pages, html.replace("{}", VALUE))
-    shown = picture(await hiding(TenMethods(driver), secrets).screenshot())
+    shown = picture(await redacting_driver(TenMethods(driver), secrets).screenshot())
     assert is_hidden(different(plain, bare), shown)
 
 
@@ -213,7 +213,7 @@ async def test_a_page_that_shows_and_hides_it_all_the_time_is_never_seen_with_it
     </script>"""
     )
     await driver.navigate(pages.put(page.replace("{}", VALUE)))
-    hidden = hiding(driver, secrets)
+    hidden = redacting_driver(driver, secrets)
     empty = await taken(driver, pages, HEAD, "/empty")
     await driver.navigate(pages.address())
     taken_, refused = [], 0
@@ -238,7 +238,7 @@ async def test_what_moves_steadily_is_covered_or_there_is_no_picture(
     await driver.navigate(pages.put(HEAD + style + f"<p id=x>{VALUE}</p>"))
     for _ in range(3):
         try:
-            data = await hiding(driver, secrets).screenshot()
+            data = await redacting_driver(driver, secrets).screenshot()
         except DriverError as error:
             assert "moves" in str(error)
             continue
@@ -250,10 +250,10 @@ async def test_a_page_that_is_busy_elsewhere_is_pictured_all_the_same(
 ) -> None:
     busy = "<p id=c>0</p><script>setInterval(() => { c.textContent = performance.now() }, 5)</script>"
     await driver.navigate(pages.put(HEAD + f"<p>{VALUE}</p>" + busy))
-    shown = picture(await hiding(driver, secrets).screenshot())
+    shown = picture(await redacting_driver(driver, secrets).screenshot())
     assert COLOUR in {color for _, color in shown.getcolors(1 << 20) or ()}
     await driver.navigate(pages.put(HEAD + f"<p hidden>{VALUE}</p>" + busy))
-    assert await hiding(driver, secrets).screenshot()
+    assert await redacting_driver(driver, secrets).screenshot()
 
 
 async def test_no_picture_rather_than_one_that_could_not_be_looked_through(
@@ -263,7 +263,7 @@ async def test_no_picture_rather_than_one_that_could_not_be_looked_through(
         pages.put(HEAD + VALUE + "<script>document.createRange = null; JSON.stringify = () => 'no'</script>")
     )
     with pytest.raises(DriverError, match="no picture"):
-        await hiding(TenMethods(driver), secrets).screenshot()
+        await redacting_driver(TenMethods(driver), secrets).screenshot()
     assert TRIES > 1
 
 
@@ -310,7 +310,7 @@ async def test_a_cancelled_picture_leaves_nothing_behind(
     driver: PlaywrightDriver, pages: PageServer, secrets: Secrets
 ) -> None:
     await driver.navigate(pages.put(HEAD + VALUE))
-    hidden = hiding(driver, secrets)
+    hidden = redacting_driver(driver, secrets)
     for delay in (0, 0.001, 0.02, 0.05):
         task = asyncio.create_task(hidden.screenshot())
         await asyncio.sleep(delay)

@@ -9,7 +9,7 @@ import pytest
 
 from agentloop.browser import Browser, Driver
 from agentloop.browser import abilities as room
-from agentloop.browser.hiding import hiding
+from agentloop.browser.redacting_driver import redacting_driver
 from agentloop.drivers import PlaywrightDriver
 from agentloop.errors import DriverError, InvalidInput
 from agentloop.guard.secrets import Secret, Secrets
@@ -119,17 +119,17 @@ def test_the_wrapped_driver_can_do_what_the_driver_can(driver: PlaywrightDriver,
     names = [name for name in room.__all__ if getattr(getattr(room, name), "_is_runtime_protocol", False)]
     assert names
     for inner in (driver, TenMethods(driver)):
-        hidden = hiding(inner, secrets)
+        hidden = redacting_driver(inner, secrets)
         assert [isinstance(hidden, getattr(room, name)) for name in names] == [
             isinstance(inner, getattr(room, name)) for name in names
         ]
-    assert hiding(hidden, secrets) is hidden
+    assert redacting_driver(hidden, secrets) is hidden
 
 
 async def test_no_recording_is_made_of_pages_with_secrets(
     driver: PlaywrightDriver, pages: PageServer, secrets: Secrets, tmp_path: object
 ) -> None:
-    hidden = hiding(driver, secrets)
+    hidden = redacting_driver(driver, secrets)
     assert isinstance(hidden, room.Recorder)
     with pytest.raises(InvalidInput, match="would hold the secrets"):
         await hidden.start_recording(str(tmp_path), trace=True)
