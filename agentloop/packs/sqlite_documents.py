@@ -14,7 +14,7 @@ from agentloop.errors import InvalidInput, StoreError
 from agentloop.packs.documents import Document
 from agentloop.packs.search import Passage
 
-__all__ = ["Shelf"]
+__all__ = ["SQLiteDocuments"]
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ where passage match ? order by rank limit ?
 """
 
 
-class Shelf:
+class SQLiteDocuments:
     """Texts by id. `path` ":memory:" keeps them for this object alone.
 
     Passages are found by their words, whatever the order; the more and the rarer ones they share with the query, the
