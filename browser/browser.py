@@ -331,7 +331,7 @@ class Browser(Surroundings):
             return
         try:
             await self._artifacts.write(name, image)
-        except Exception as error:  # the border: a shelf may be foreign code, and a full disk takes no answer away
+        except Exception as error:  # the border: artifacts may be foreign code, and a full disk takes no answer away
             _LOG.warning("pictures are kept no longer: %s", str(error) or type(error).__name__)
             self._artifacts = None
 

@@ -69,7 +69,7 @@ class Watcher:
         try:
             await self._artifacts.write(f"{name}.png", picture)
             await self._artifacts.write(f"{name}.marks.json", _listing_json(listing))
-        except Exception as error:  # the border: a shelf may be foreign code, and the model must see the page
+        except Exception as error:  # the border: artifacts may be foreign code, and the model must see the page
             _LOG.warning("pictures are kept no longer: %s", str(error) or type(error).__name__)
             self._artifacts = None
 

@@ -55,21 +55,21 @@ def documents_pack(
 ) -> Pack:
     """The pack, which does not close the backend."""
     declarations = text("documents.d.ts")
-    shelf = _Shelf(backend, permission or Permission(), seconds)
+    stores = _Stores(backend, permission or Permission(), seconds)
     return Pack(
         name="documents",
         description=_DESCRIPTION,
         declarations=declarations,
         help=help_texts(declarations),
         primitives={
-            "stores.list": Primitive(shelf.list, untrusted=True),
-            "stores.read": Primitive(shelf.read, untrusted=True),
+            "stores.list": Primitive(stores.list, untrusted=True),
+            "stores.read": Primitive(stores.read, untrusted=True),
         },
-        receipts=shelf.notes.take,
+        receipts=stores.notes.take,
     )
 
 
-class _Shelf:
+class _Stores:
     def __init__(self, backend: DocumentBackend | None, permission: Permission, seconds: float) -> None:
         self.notes = Notes()
         self._backend = backend

@@ -415,7 +415,7 @@ async def test_vision_verbs_are_there_with_vision_only(driver: PlaywrightDriver,
 
 
 @dataclass
-class Shelf:
+class Files:
     """Artefacts in memory."""
 
     location: str = "memory"
@@ -427,13 +427,13 @@ class Shelf:
 
 
 async def test_each_look_leaves_a_marked_picture(driver: PlaywrightDriver, form: str) -> None:
-    shelf = Shelf()
-    async with pack_of(driver, BuildContext(start_url=form, artifacts=shelf)) as pack:
+    kept = Files()
+    async with pack_of(driver, BuildContext(start_url=form, artifacts=kept)) as pack:
         await page_of(pack)
         await page_of(pack)
-    assert list(shelf.files) == ["turn-001.png", "turn-001.marks.json", "turn-002.png", "turn-002.marks.json"]
-    assert shelf.files["turn-001.png"].startswith(b"\x89PNG")
-    assert [mark["name"] for mark in json.loads(shelf.files["turn-002.marks.json"])["marks"]][:2] == ["Name", "Count"]
+    assert list(kept.files) == ["turn-001.png", "turn-001.marks.json", "turn-002.png", "turn-002.marks.json"]
+    assert kept.files["turn-001.png"].startswith(b"\x89PNG")
+    assert [mark["name"] for mark in json.loads(kept.files["turn-002.marks.json"])["marks"]][:2] == ["Name", "Count"]
 
 
 async def test_pictures_that_cannot_be_kept_do_not_hide_the_page(

@@ -71,14 +71,14 @@ async def test_what_is_long_is_cut_and_can_be_read_on() -> None:
 async def test_a_backend_that_fails_or_takes_too_long_is_an_error() -> None:
     class Broken:
         async def list(self) -> Sequence[Document]:
-            raise LookupError("the shelf is gone")
+            raise LookupError("the folder is gone")
 
         async def read(self, id: str) -> str:
             await asyncio.Event().wait()
             return ""
 
     async with scripts_with(documents_capability(Broken(), seconds=0.05)) as scripts:
-        assert await scripts.error("stores.list()") == "LookupError: the shelf is gone"
+        assert await scripts.error("stores.list()") == "LookupError: the folder is gone"
         assert "longer than 0.05 s" in await scripts.error("stores.read('x')")
 
 

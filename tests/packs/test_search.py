@@ -12,7 +12,7 @@ from tests.packs.scripts import Scripts, scripts_with
 
 
 @dataclass
-class Shelf:
+class Texts:
     """A backend that keeps what it was asked, and finds what it was given."""
 
     found: Sequence[Passage] = ()
@@ -28,35 +28,35 @@ def passage(content: str = "Lamps cost 12.", score: float = 0.9) -> Passage:
 
 
 async def test_what_is_found_comes_back_under_the_names_that_are_declared() -> None:
-    shelf = Shelf([passage()])
-    async with scripts_with(search_capability(shelf)) as scripts:
+    texts = Texts([passage()])
+    async with scripts_with(search_capability(texts)) as scripts:
         found = await scripts.value("documentSearch('lamp', 3)")
     wanted = {"documentId": "d1", "documentTitle": "Prices", "chunkIndex": 3, "content": "Lamps cost 12.", "score": 0.9}
-    assert found == [wanted] and shelf.asked == [("lamp", 3)]
+    assert found == [wanted] and texts.asked == [("lamp", 3)]
     assert scripts.events[0]["args"] == {"kind": "document_search", "query": "lamp", "count": 1}
 
 
 @pytest.mark.parametrize("top", ["", ", 0", ", -3", ", null", ", undefined"])
 async def test_five_are_wanted_unless_something_else_is_said(top: str) -> None:
-    shelf = Shelf()
-    async with scripts_with(search_capability(shelf)) as scripts:
+    texts = Texts()
+    async with scripts_with(search_capability(texts)) as scripts:
         assert await scripts.value(f"documentSearch('lamp'{top})") == []
-    assert shelf.asked == [("lamp", 5)]
+    assert texts.asked == [("lamp", 5)]
 
 
 @pytest.mark.parametrize(
     "call", ["documentSearch()", "documentSearch('')", "documentSearch(' ')", "documentSearch(null)"]
 )
 async def test_without_a_query_nothing_is_asked(call: str) -> None:
-    shelf = Shelf()
-    async with scripts_with(search_capability(shelf)) as scripts:
+    texts = Texts()
+    async with scripts_with(search_capability(texts)) as scripts:
         assert "needs a query" in await scripts.error(call)
-    assert not shelf.asked
+    assert not texts.asked
 
 
 @pytest.mark.parametrize("call", ["documentSearch(1)", "documentSearch('x', 'y')", "documentSearch('x', 1.5)"])
 async def test_what_is_no_query_or_number_is_told(call: str) -> None:
-    async with scripts_with(search_capability(Shelf())) as scripts:
+    async with scripts_with(search_capability(Texts())) as scripts:
         assert "must be" in await scripts.error(call)
 
 
@@ -66,11 +66,11 @@ async def test_without_a_backend_the_call_says_so() -> None:
 
 
 async def test_what_comes_back_is_bounded_and_that_is_said() -> None:
-    shelf = Shelf([passage("x" * 30_000, float("nan"))] * 80)
-    async with scripts_with(search_capability(shelf)) as scripts:
+    texts = Texts([passage("x" * 30_000, float("nan"))] * 80)
+    async with scripts_with(search_capability(texts)) as scripts:
         found = await scripts.value("documentSearch('x', 70).map(hit => [hit.content.length, hit.score])")
         notes = scripts.notes()
-    assert found == [[20_000, 0]] * 50 and shelf.asked == [("x", 50)]
+    assert found == [[20_000, 0]] * 50 and texts.asked == [("x", 50)]
     assert "20000 characters were cut" in notes and "50 passages at most" in notes
 
 
@@ -87,7 +87,7 @@ async def test_a_backend_that_fails_or_takes_too_long_is_an_error() -> None:
 
 
 async def test_what_is_found_is_strangers_text() -> None:
-    backend: SearchBackend = Shelf([passage()])
+    backend: SearchBackend = Texts([passage()])
     async with scripts_with(search_capability(backend)) as scripts:
         assert (await scripts.run("log(documentSearch('x'))")).untrusted
 
@@ -100,7 +100,7 @@ async def test_a_policy_can_deny_it() -> None:
     async def denied(scripts: Scripts) -> str:
         return await scripts.error("documentSearch('x')")
 
-    shelf = Shelf()
-    async with scripts_with(search_capability(shelf), policy=NoSearch()) as scripts:
+    texts = Texts()
+    async with scripts_with(search_capability(texts), policy=NoSearch()) as scripts:
         assert "not these documents" in await denied(scripts)
-    assert not shelf.asked
+    assert not texts.asked
