@@ -7,9 +7,9 @@ from collections.abc import Awaitable
 from typing import Final, TypeVar
 
 from agentloop.errors import InvalidInput, WorldError
-from agentloop.packs.resources import said
+from agentloop.packs.resources import say
 
-__all__ = ["BACKEND_S", "asked", "there"]
+__all__ = ["BACKEND_S", "bounded", "required_backend"]
 
 T = TypeVar("T")
 
@@ -17,14 +17,14 @@ BACKEND_S: Final = 30.0
 """Seconds that a backend may take for one call."""
 
 
-def there(backend: T | None, what: str) -> T:
+def required_backend(backend: T | None, what: str) -> T:
     """The backend. Raises `InvalidInput` when the host gave none."""
     if backend is None:
-        raise InvalidInput(said("backends.md", "none", what=what))
+        raise InvalidInput(say("backends.md", "none", what=what))
     return backend
 
 
-async def asked(work: Awaitable[T], *, seconds: float, late: str) -> T:
+async def bounded(work: Awaitable[T], *, seconds: float, late: str) -> T:
     """What the backend gives. Raises what it raises, and `WorldError` with the text `late` when that takes too long."""
     try:
         async with asyncio.timeout(seconds) as limit:

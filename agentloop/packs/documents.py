@@ -9,12 +9,12 @@ from typing import Final, Protocol
 
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput
-from agentloop.packs.backend import BACKEND_S, asked, there
+from agentloop.packs.backend import BACKEND_S, bounded, required_backend
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.notes import Notes
 from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission
-from agentloop.packs.resources import help_texts, said, text
+from agentloop.packs.resources import help_texts, say, text
 from agentloop.records import Json
 
 __all__ = ["Document", "DocumentBackend", "documents_capability", "documents_pack"]
@@ -75,14 +75,14 @@ class _Stores:
         self._backend = backend
         self._permission = permission
         self._seconds = seconds
-        self._late = said("backends.md", "late", what="document", seconds=f"{seconds:g}")
+        self._late = say("backends.md", "late", what="document", seconds=f"{seconds:g}")
 
     async def list(self) -> list[Json]:
         await self._permission.need("stores.list")
-        backend = there(self._backend, "document")
-        found = await asked(backend.list(), seconds=self._seconds, late=self._late)
+        backend = required_backend(self._backend, "document")
+        found = await bounded(backend.list(), seconds=self._seconds, late=self._late)
         if len(found) > _MOST_LISTED:
-            self.notes.add(said("backends.md", "list_cut", most=_MOST_LISTED))
+            self.notes.add(say("backends.md", "list_cut", most=_MOST_LISTED))
         return [{"id": one.id, "title": one.title, "chunkCount": one.chunk_count} for one in found[:_MOST_LISTED]]
 
     async def read(self, id: Json = None, opts: Json = None) -> str:
@@ -90,11 +90,11 @@ class _Stores:
             raise InvalidInput("stores.read needs an id: stores.list() names them")
         offset = Options(opts, ("offset",)).whole("offset", least=0) or 0
         await self._permission.need("stores.read", id=id)
-        backend = there(self._backend, "document")
-        whole = await asked(backend.read(id), seconds=self._seconds, late=self._late)
+        backend = required_backend(self._backend, "document")
+        whole = await bounded(backend.read(id), seconds=self._seconds, late=self._late)
         end = offset + _MOST_READ
         if len(whole) > end:
-            self.notes.add(said("backends.md", "read_cut", id=json.dumps(id), total=len(whole), next=end))
+            self.notes.add(say("backends.md", "read_cut", id=json.dumps(id), total=len(whole), next=end))
         await self._permission.tell(
             "sandbox_event", content=f"stores.read: {json.dumps(id)}", args={"kind": "document_read", "id": id}
         )

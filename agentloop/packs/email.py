@@ -12,12 +12,12 @@ from typing import Final, Protocol
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput
 from agentloop.guard.grants import Grant, unambiguous
-from agentloop.packs.backend import BACKEND_S, asked, there
+from agentloop.packs.backend import BACKEND_S, bounded, required_backend
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.consent import need_leave
 from agentloop.packs.options import Options
 from agentloop.packs.permission import Permission
-from agentloop.packs.resources import help_texts, said, text
+from agentloop.packs.resources import help_texts, say, text
 from agentloop.records import Json
 
 __all__ = ["Email", "EmailBackend", "email_capability", "email_pack"]
@@ -81,9 +81,9 @@ class _Sender:
         await need_leave(
             self._permission, "sendEmail", question=_question(email), grant=_grant(email), **_headers(email)
         )
-        backend = there(self._backend, "email")
-        late = said("backends.md", "late_email", seconds=f"{self._seconds:g}")
-        await asked(backend.send(email), seconds=self._seconds, late=late)
+        backend = required_backend(self._backend, "email")
+        late = say("backends.md", "late_email", seconds=f"{self._seconds:g}")
+        await bounded(backend.send(email), seconds=self._seconds, late=late)
         content = f"sendEmail: {unambiguous(email.to)}: {unambiguous(email.subject)}"
         await self._permission.tell("sandbox_event", content=content, args={"kind": "email", **_headers(email)})
         return True
@@ -121,7 +121,7 @@ def _line(name: str, value: str) -> str:
 
 def _question(email: Email) -> str:
     shown = unambiguous(email.body[:_SHOWN]) + (" …" if len(email.body) > _SHOWN else "")
-    return said(
+    return say(
         "backends.md",
         "ask_email",
         to=unambiguous(email.to),

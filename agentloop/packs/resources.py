@@ -9,7 +9,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["headed", "help_texts", "said", "text", "words"]
+__all__ = ["headed", "help_texts", "say", "text", "words"]
 
 _HEADING: Final = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
 _PLACE: Final = re.compile(r"\{([a-z_]+)\}")
@@ -32,7 +32,7 @@ def words(name: str) -> Mapping[str, str]:
     return headed(text(name))
 
 
-def said(file: str, phrase: str, /, **values: object) -> str:
+def say(file: str, phrase: str, /, **values: object) -> str:
     """One text of an `.md` file with each `{name}` of a value replaced; other braces stay."""
 
     def filled(place: re.Match[str]) -> str:

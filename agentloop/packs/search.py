@@ -9,12 +9,12 @@ from typing import Final, Protocol
 
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput
-from agentloop.packs.backend import BACKEND_S, asked, there
+from agentloop.packs.backend import BACKEND_S, bounded, required_backend
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.notes import Notes
 from agentloop.packs.options import text_argument
 from agentloop.packs.permission import Permission
-from agentloop.packs.resources import help_texts, said, text
+from agentloop.packs.resources import help_texts, say, text
 from agentloop.records import Json
 
 __all__ = ["Passage", "SearchBackend", "search_capability", "search_pack"]
@@ -82,9 +82,9 @@ class _Searcher:
             raise InvalidInput(f"documentSearch: the query has {len(query)} characters, at most {_MOST_QUERY} are read")
         await self._permission.need("documentSearch", query=query)
         wanted = self._wanted(top_k)
-        backend = there(self._backend, "search")
-        late = said("backends.md", "late", what="search", seconds=f"{self._seconds:g}")
-        found = await asked(backend.search(query, wanted), seconds=self._seconds, late=late)
+        backend = required_backend(self._backend, "search")
+        late = say("backends.md", "late", what="search", seconds=f"{self._seconds:g}")
+        found = await bounded(backend.search(query, wanted), seconds=self._seconds, late=late)
         hits = [self._as_json(hit) for hit in found[:wanted]]
         content = f"documentSearch: {len(hits)} passages"
         await self._permission.tell(
@@ -98,12 +98,12 @@ class _Searcher:
         if isinstance(top_k, bool) or not isinstance(top_k, int | float) or top_k != top_k // 1:
             raise InvalidInput(f"documentSearch: topK must be a whole number, not {top_k!r}")
         if top_k > _MOST:
-            self.notes.add(said("backends.md", "search_most", most=_MOST))
+            self.notes.add(say("backends.md", "search_most", most=_MOST))
         return min(int(top_k), _MOST) if top_k > 0 else _TOP
 
     def _as_json(self, hit: Passage) -> dict[str, Json]:
         if len(hit.content) > _MOST_CONTENT:
-            self.notes.add(said("backends.md", "search_cut", most=_MOST_CONTENT))
+            self.notes.add(say("backends.md", "search_cut", most=_MOST_CONTENT))
         return {
             "documentId": hit.document_id,
             "documentTitle": hit.document_title,

@@ -20,7 +20,7 @@ from agentloop.packs.exec.wording import Wording
 from agentloop.packs.notes import Notes
 from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission
-from agentloop.packs.resources import help_texts, said, text
+from agentloop.packs.resources import help_texts, say, text
 from agentloop.packs.workspace.root import Root
 from agentloop.records import Json
 
@@ -157,7 +157,7 @@ class _Calls:
                 finished = await self._run(call, program, fd)
         await self._tell("exec_result", f"exec: {_outcome(finished, call)}", code=finished.code)
         if finished.left:
-            self.notes.add(said("exec.md", "left", count=finished.left, program=repr(call.argv[0])))
+            self.notes.add(say("exec.md", "left", count=finished.left, program=repr(call.argv[0])))
         return _as_json(finished)
 
     def _read(self, command: Json, options: Options) -> _Call:
@@ -192,7 +192,7 @@ class _Calls:
         if ms is None:
             return min(self._limits.timeout_s, most)
         if ms > most * 1000:
-            self.notes.add(said("exec.md", "timeout", ms=ms, most=f"{most * 1000:g}"))
+            self.notes.add(say("exec.md", "timeout", ms=ms, most=f"{most * 1000:g}"))
         return min(ms / 1000, most)
 
     @contextmanager

@@ -18,7 +18,7 @@ from agentloop.packs.consent import need_leave
 from agentloop.packs.notes import Notes
 from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission
-from agentloop.packs.resources import help_texts, said, text
+from agentloop.packs.resources import help_texts, say, text
 from agentloop.packs.workspace.listing import Listing, list_files, list_folder, search
 from agentloop.packs.workspace.patterns import compile_glob, compile_line_pattern
 from agentloop.packs.workspace.reading import read_text
@@ -186,15 +186,15 @@ class _Calls:
 
     def _note(self, tool: str, listing: Listing, more: str) -> None:
         if listing.more:
-            self.notes.add(said("workspace.md", more, count=len(listing.items)))
+            self.notes.add(say("workspace.md", more, count=len(listing.items)))
         elif listing.ignored and not listing.items:
-            self.notes.add(said("workspace.md", "ignored", tool=tool))
+            self.notes.add(say("workspace.md", "ignored", tool=tool))
 
     def _note_files(self, listing: Listing, files: str) -> None:
         if listing.unreadable:
-            self.notes.add(said("workspace.md", "unreadable", count=listing.unreadable))
+            self.notes.add(say("workspace.md", "unreadable", count=listing.unreadable))
         if not listing.files and "/" not in files and files != "**":
-            self.notes.add(said("workspace.md", "no_file", files=repr(files), deeper=repr(f"**/{files}")))
+            self.notes.add(say("workspace.md", "no_file", files=repr(files), deeper=repr(f"**/{files}")))
 
     async def _work(self, work: Callable[..., T]) -> T:
         def bounded(stop: Stop) -> T:

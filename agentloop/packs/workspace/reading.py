@@ -9,7 +9,7 @@ from io import FileIO
 from typing import Final
 
 from agentloop.errors import InvalidInput
-from agentloop.packs.resources import said
+from agentloop.packs.resources import say
 from agentloop.packs.workspace.root import Root
 from agentloop.packs.workspace.threads import Stop
 
@@ -50,7 +50,7 @@ def read_text(root: Root, path: str, *, offset: int, limit: int | None, cap: int
             raise InvalidInput(f"{path!r} is binary ({size} bytes with NUL among them): only text can be read")
         reader = _Reader(file, head.removeprefix(_BOM), stop)
         if not reader.skip(offset - 1):
-            return Text(path=place.path, text="", note=said(_WORDS, "ends_before", path=repr(path), line=offset))
+            return Text(path=place.path, text="", note=say(_WORDS, "ends_before", path=repr(path), line=offset))
         return _decoded(place.path, *_cut(reader, path, offset, limit, cap, size))
 
 
@@ -110,15 +110,15 @@ def _cut(reader: _Reader, path: str, offset: int, limit: int | None, cap: int, s
         return data, ""
     end = data.rfind(b"\n", 0, cap + 1)
     if end < 0:
-        what = said(_WORDS, "long_line", line=offset, cap=cap)
+        what = say(_WORDS, "long_line", line=offset, cap=cap)
         return _whole_characters(data[:cap]), _marker(what, path, offset + 1, size)
     last = offset + data.count(b"\n", 0, end)
-    return data[:end], _marker(said(_WORDS, "these_lines", first=offset, last=last), path, last + 1, size)
+    return data[:end], _marker(say(_WORDS, "these_lines", first=offset, last=last), path, last + 1, size)
 
 
 def _marker(what: str, path: str, onward: int, size: int) -> str:
     written = json.dumps(path, ensure_ascii=False)
-    return "\n" + said(_WORDS, "truncated", what=what, size=size, path=written, onward=onward)
+    return "\n" + say(_WORDS, "truncated", what=what, size=size, path=written, onward=onward)
 
 
 def _whole_characters(data: bytes) -> bytes:
@@ -134,5 +134,5 @@ def _decoded(path: str, data: bytes, marker: str) -> Text:
     try:
         return Text(path=path, text=data.decode() + marker)
     except UnicodeDecodeError:
-        note = said(_WORDS, "not_utf", path=repr(path))
+        note = say(_WORDS, "not_utf", path=repr(path))
         return Text(path=path, text=data.decode(errors="replace") + marker, note=note)
