@@ -50,9 +50,9 @@ def quote(text: str, limit: int = _NAME_LIMIT) -> str:
     return fence.quoted(text, limit)
 
 
-def plain(text: str) -> str:
+def neutralized(text: str) -> str:
     """Page text outside quotes: it can draw no mark, no fence and no first line of ours."""
-    return fence.plain(text)
+    return fence.neutralized(text)
 
 
 def _cut(text: str, limit: int) -> str:
@@ -71,7 +71,9 @@ def render(listing: Listing, pages: Mapping[str, Json], frames: Mapping[tuple[st
     page = _Page(listing, pages, frames)
     room = cap - len(head) - sum(len(line) + 1 for line in tail) - 1
     lines, left_out = fitted(page.lines(), room, page.selectors)
-    return Look(text="\n".join([head, *map(fence.seamless, lines), *tail]), listing=listing, chars_left_out=left_out)
+    return Look(
+        text="\n".join([head, *map(fence.neutralized_line, lines), *tail]), listing=listing, chars_left_out=left_out
+    )
 
 
 def _head(listing: Listing) -> str:

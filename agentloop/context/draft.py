@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agentloop.context.feedback import say
 from agentloop.context.history import Entry, EntryKind
-from agentloop.guard.fence import tame
+from agentloop.guard.fence import neutralized_message
 from agentloop.llm.base import Image, Message, Role, Text
 
 __all__ = ["Block", "Draft", "draft", "earlier_left_out", "messages_left_out", "scripts_left_out"]
@@ -150,7 +150,7 @@ def _message(entries: Sequence[Entry], at: int) -> Message:
         content = _fenced(content)
     elif entry.kind == "answer":
         # Maybe with strangers' words, which must not bring in lines that only the host writes.
-        content = tame(content)
+        content = neutralized_message(content)
     elif entry.kind == "result" and labelled:
         content = f"{say('result_label')}\n{content}"
     return Message(_role(entry), content)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from agentloop.context.history import Entry
 from agentloop.context.tokens import Estimator
 from agentloop.context.words import fill, sections
-from agentloop.guard.fence import tame
+from agentloop.guard.fence import neutralized_message
 
 __all__ = ["Piece", "cut", "framed", "noted", "packed", "parts_of", "pieces_of", "shortened"]
 
@@ -78,7 +78,7 @@ def framed(pieces: Sequence[Piece], *, number: int = 1, count: int = 1) -> str:
 
 def noted(summary: str, count: int) -> str:
     """A summary as it is sent and kept in place of `count` messages, with an end that it cannot forge."""
-    return _say("note", summary=tame(summary), count=count, nonce=secrets.token_hex(4))
+    return _say("note", summary=neutralized_message(summary), count=count, nonce=secrets.token_hex(4))
 
 
 def shortened(summary: str) -> str:

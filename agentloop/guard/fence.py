@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["fence", "one_line", "plain", "quoted", "seamless", "tame", "visible"]
+__all__ = ["fence", "neutralized_message", "one_line", "plain", "quoted", "seamless", "visible"]
 
 _BREAKS: Final = re.compile(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE: Final = re.compile(
@@ -59,7 +59,7 @@ def quoted(text: str, limit: int) -> str:
     return _BRACKET.sub(_code, _ROLES.sub(_code, _BREAKS.sub(_code, written)))
 
 
-def plain(text: str) -> str:
+def neutralized(text: str) -> str:
     """Text that stands among our own lines: a bracketed number or word in it is in parentheses.
 
     The bracket that closes a number may be in another piece of text than the one that opens it, so one near the
@@ -71,19 +71,19 @@ def plain(text: str) -> str:
     return text.replace("`" * 3, "'" * 3)
 
 
-def seamless(line: str) -> str:
-    """A line put together of `plain` pieces, without the words of ours that two of them made together."""
+def neutralized_line(line: str) -> str:
+    """A line put together of `neutralized` pieces, without the words of ours that two of them made together."""
     return line if _SUSPECT.search(line) is None else _broken_up(line)
 
 
-def tame(text: str) -> str:
+def neutralized_message(text: str) -> str:
     """Words of ours that name what strangers named: they may have brackets, but no line looks like a mark."""
     return text if _SUSPECT.search(text) is None else _MARK.sub(r"(\1)", _broken_up(visible(text)))
 
 
 def one_line(text: str, limit: int) -> str:
     """The same on one line of at most `limit` characters."""
-    return _cut(tame(" ".join(visible(text).split())), limit)
+    return _cut(neutralized_message(" ".join(visible(text).split())), limit)
 
 
 def visible(text: str) -> str:

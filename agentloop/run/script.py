@@ -9,7 +9,7 @@ from agentloop.context.digest import shape
 from agentloop.context.prompt import Prompt
 from agentloop.context.reply import Script
 from agentloop.errors import EndRun, EndTurn
-from agentloop.guard.fence import tame
+from agentloop.guard.fence import neutralized_message
 from agentloop.guard.redact import Redactor
 from agentloop.records import Json, Status, Usage
 from agentloop.run.context import RunContext
@@ -124,7 +124,7 @@ def _reproach(script: Script, prompt: Prompt) -> list[str]:
 
 
 def _feedback_of(ended: EndRun | EndTurn | None) -> list[str]:
-    return [tame(str(ended.data or ended.reason))] if isinstance(ended, EndTurn) else []
+    return [neutralized_message(str(ended.data or ended.reason))] if isinstance(ended, EndTurn) else []
 
 
 def _raise_end(context: RunContext, outcome: Outcome, ended: EndRun | EndTurn | None) -> None:
