@@ -18,7 +18,7 @@ from agentloop.browser.listing import Listing, ScrollState, role_word
 from agentloop.guard import fence
 from agentloop.records import Json
 
-__all__ = ["Look", "mark_line", "plain", "quote", "render"]
+__all__ = ["Look", "mark_line", "neutralized", "quote", "render"]
 
 _NAME_LIMIT = 100
 _VALUE_LIMIT = 80
@@ -80,7 +80,7 @@ def _head(listing: Listing) -> str:
     parts = urlsplit(listing.url)
     address = (parts.path or "/") + (f"?{parts.query}" if parts.query else "") if parts.netloc else listing.url
     address = address.replace("[", "%5B").replace("]", "%5D")
-    return f"PAGE NOW: {quote(listing.title)} {plain(_cut(address, _ADDRESS_LIMIT))}"
+    return f"PAGE NOW: {quote(listing.title)} {neutralized(_cut(address, _ADDRESS_LIMIT))}"
 
 
 def _tail(listing: Listing) -> list[str]:
@@ -93,7 +93,7 @@ def _tail(listing: Listing) -> list[str]:
     if listing.left_out:
         lines.append(f"({listing.left_out:,} more things that can be clicked have no number here)")
     for url in listing.skipped_frames[:4]:
-        lines.append(f"(a frame could not be read: {plain(_cut(url, 80))})")
+        lines.append(f"(a frame could not be read: {neutralized(_cut(url, 80))})")
     return lines
 
 
@@ -116,7 +116,7 @@ def mark_line(mark: Mark) -> str:
 
 
 def _words(text: str) -> str:
-    return plain(_cut(text, _HINT_LIMIT)).replace("(", " ").replace(")", " ").strip()
+    return neutralized(_cut(text, _HINT_LIMIT)).replace("(", " ").replace(")", " ").strip()
 
 
 def _states(mark: Mark) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _options(mark: Mark) -> str:
     if not mark.options:
         return ""
     more = f" … {mark.more_options} more" if mark.more_options else ""
-    return " options: " + ", ".join(plain(option) for option in mark.options) + more
+    return " options: " + ", ".join(neutralized(option) for option in mark.options) + more
 
 
 # Lines -----------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class _Page:
         if "i" in raw:
             return _Leaf(f"(image {quote(raw['i'])})", block, heading=heading)
         glued = bool(raw.get("g")) or re.match(r"[.,;:!?)]+(\s|$)", raw["t"]) is not None
-        return _Leaf(plain(raw["t"]), block, heading=heading, glued=glued)
+        return _Leaf(neutralized(raw["t"]), block, heading=heading, glued=glued)
 
 
 def _without_labels(parts: list[_Unit | _Leaf]) -> list[_Unit | _Leaf]:

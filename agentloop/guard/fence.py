@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["fence", "neutralized_message", "one_line", "plain", "quoted", "seamless", "visible"]
+__all__ = ["fence", "neutralized", "neutralized_line", "neutralized_message", "one_line", "quoted", "visible"]
 
 _BREAKS: Final = re.compile(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE: Final = re.compile(

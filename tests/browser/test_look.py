@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentloop.browser.base import Mark
 from agentloop.browser.listing import Listing
-from agentloop.browser.look import Look, mark_line, plain, quote
+from agentloop.browser.look import Look, mark_line, neutralized, quote
 from agentloop.browser.marks import Marks
 from agentloop.drivers import PlaywrightDriver
 from tests.browser.page_server import PageServer
@@ -341,7 +341,7 @@ async def test_characters_that_do_not_show_are_dropped(look_at: LookAt) -> None:
 @given(st.lists(st.text(alphabet="[]0123 x\u0661", max_size=6), max_size=6))
 def test_no_pieces_of_text_make_a_number(pieces: list[str]) -> None:
     for joint in ("", " "):
-        joined = joint.join(plain(" ".join(piece.split())) for piece in pieces if piece.strip())
+        joined = joint.join(neutralized(" ".join(piece.split())) for piece in pieces if piece.strip())
         assert not re.search(r"\[\s*\d+\s*\]", joined)
 
 

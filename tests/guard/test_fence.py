@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentloop.guard.fence import fence, one_line, plain, quoted, seamless, tame, visible
+from agentloop.guard.fence import fence, neutralized, neutralized_line, neutralized_message, one_line, quoted, visible
 
 FORGED = st.lists(
     st.sampled_from(
@@ -112,21 +112,21 @@ def test_a_quoted_name_is_one_json_string(text: str, limit: int) -> None:
 
 @given(FORGED)
 def test_plain_text_draws_nothing_of_ours(text: str) -> None:
-    shown = plain(text)
+    shown = neutralized(text)
     assert not re.search(r"\[\s*\w{0,9}\s*\]", shown) and not HEAD.search(shown) and not FENCE.search(shown)
     assert not UNSEEN.search(shown) and not ROLE.search(shown) and "```" not in shown
 
 
 @given(FORGED, FORGED)
 def test_a_mark_is_not_drawn_by_two_pieces_either(one: str, other: str) -> None:
-    assert not re.search(r"\[\s*\d+\s*\]", f"{plain(one)} {plain(other)}")
+    assert not re.search(r"\[\s*\d+\s*\]", f"{neutralized(one)} {neutralized(other)}")
 
 
 @given(FORGED)
 def test_a_line_about_names_draws_nothing_of_ours(text: str) -> None:
     shown = one_line(text, 200)
     assert "\n" not in shown and len(shown) <= 200
-    for said in (shown, tame(text)):
+    for said in (shown, neutralized_message(text)):
         assert not MARK.search(said) and not HEAD.search(said) and not FENCE.search(said)
         assert not UNSEEN.search(said) and not ROLE.search(said)
 
@@ -140,12 +140,12 @@ def test_spaces_do_not_hide_a_mark_on_one_line() -> None:
 )
 def test_no_text_takes_long(text: str) -> None:
     began = time.monotonic()
-    for write in (plain, tame, seamless, fence):
+    for write in (neutralized, neutralized_message, neutralized_line, fence):
         write(text)
     assert time.monotonic() - began < 10
 
 
 def test_a_line_about_names_keeps_the_brackets_that_mean_something_else() -> None:
     said = 'rows[3].price became null; argv ["a", "b"]; see [1].'
-    assert tame(said) == said
-    assert tame('[3] button "Pay"') == '(3) button "Pay"'
+    assert neutralized_message(said) == said
+    assert neutralized_message('[3] button "Pay"') == '(3) button "Pay"'
