@@ -19,7 +19,7 @@ from agentloop.clock import Clock
 from agentloop.errors import BrowserLost, DriverError, DriverTimeout, InvalidInput, TargetError
 from agentloop.records import Json
 
-__all__ = ["ACT_S", "Acting", "Call", "Deed", "Done", "Leave", "Verify"]
+__all__ = ["ACT_S", "Acting", "Approver", "Call", "Deed", "Done", "Verify"]
 
 ACT_S = 5.0
 """Seconds that finding a target, checking it and the input itself may take; settling has its own bound."""
@@ -49,7 +49,7 @@ Deed = Callable[[Aim], Awaitable[Done | None]]
 """The input itself, at a checked point."""
 
 
-class Leave(Protocol):
+class Approver(Protocol):
     """Whom an act needs leave of, just before it is done."""
 
     async def before(self, call: Call, aim: Aim | None) -> bool:
@@ -98,7 +98,7 @@ class Acting:
         self._observers = tuple(observers)
         self._prefix = prefix
         self._hints = hints
-        self.leave: Leave | None = None
+        self.approver: Approver | None = None
         self._clock = clock or Clock()
         self._lines: list[str] = []
         self._replaced_by: str | None = None
@@ -156,8 +156,8 @@ class Acting:
         """An act on the page as a whole: goto, back, a key where the focus is."""
         act = self._announce(call)
         await self._before(act, None)
-        if self.leave is not None:
-            await self.leave.before(call, None)
+        if self.approver is not None:
+            await self.approver.before(call, None)
         base = await address(self._driver)
         async with watching(self._driver) as watched:
             done = await deed() or Done()
@@ -170,7 +170,7 @@ class Acting:
         while True:
             async with self._bounded(call.verb, seconds):
                 found, aim = await self.aim(target)
-            if self.leave is None or not await self.leave.before(call, aim):
+            if self.approver is None or not await self.approver.before(call, aim):
                 return found, aim
 
     async def aim(self, target: Any) -> tuple[Found, Aim]:

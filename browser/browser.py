@@ -81,9 +81,9 @@ class Browser(Surroundings):
         self._secrets = SecretTyping(driver, self.marks, self._input, secrets or Secrets())
         self._filling = Filling(self.marks, self._input, self._acting, self._secrets)
 
-    def ask_leave(self, leave: Leave) -> None:
+    def set_approver(self, leave: Leave) -> None:
         """From now on `leave` is asked just before each act."""
-        self._acting.leave = leave
+        self._acting.approver = approver
 
     def take_receipts(self) -> tuple[str, ...]:
         """What was done since the last call, a line an act, bounded; empties the list."""

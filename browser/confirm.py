@@ -69,7 +69,7 @@ class _Deed:
 class Confirm:
     """Asks before the `actions` happen, and before files from outside of `workspace` go into a page.
 
-    It is the `Leave` of a browser's acts and the `Judge` of its driver. What was declined is raised as `PolicyDenied`
+    It is the `Approver` of a browser's acts and the `Judge` of its driver. What was declined is raised as `PolicyDenied`
     by the verb that caused it. Hosts are known by their origin; http and https of a host at their usual ports are one.
     """
 
@@ -135,7 +135,7 @@ class Confirm:
         await self._driver.settled()
 
     async def before(self, call: Call, aim: Aim | None) -> bool:
-        """See `Leave`."""
+        """See `Approver`."""
         if self._deed is not None and aim is not None and aim.mark is not None:
             self._deed.name = aim.mark.name or aim.mark.hint
         if call.verb == "upload" and await self._before_upload(call, aim):
@@ -198,7 +198,7 @@ class Confirm:
         deed = self._deed
         if deed is not None and grant in deed.asked:
             return False
-        await self._permission.leave(f"browser.{action}", reason, question=question, grant=grant)
+        await self._permission.confirm(f"browser.{action}", reason, question=question, grant=grant)
         if deed is not None:
             deed.asked.add(grant)
         return deed is not None

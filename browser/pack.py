@@ -66,7 +66,7 @@ def browser_pack(
     able = abilities_of(browser.driver, vision=browser.vision is not None)
     watcher = Watcher(browser, artifacts=context.artifacts, chars=look_chars)
     leave = confirm or Confirm((), Permission(context), browser.driver, workspace=context.workspace)
-    browser.ask_leave(leave)
+    browser.set_approver(approver)
     desk = _Desk(browser, context, watcher, leave)
     primitives = {f"browser.{name}": desk.primitive(name) for name in verbs(able)}
     texts = help_texts(able)
@@ -318,12 +318,12 @@ class _Desk:
         page = origin_of(await address(self._browser.driver))
         grant = Grant(kind="action", subject=f"{what} on {page}")
         question = f"Allow {what} on {page}? Now: {reason}"
-        await self._permission.leave(what, reason, question=question, grant=grant)
+        await self._permission.confirm(what, reason, question=question, grant=grant)
 
     async def _leave_to_go(self, what: str, reason: str, url: str) -> None:
         goal = parse_url(url)
         scopes = host_scopes(f"goto {goal.host}:{goal.port}", goal.path)
-        await self._permission.leave(
+        await self._permission.confirm(
             what,
             reason,
             question=f"Allow the browser to open {goal.origin}? Now: {reason}",

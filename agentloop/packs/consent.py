@@ -8,10 +8,10 @@ from agentloop.guard.grants import Grant
 from agentloop.packs.permission import Permission
 from agentloop.records import Json
 
-__all__ = ["need_leave"]
+__all__ = ["require_approval"]
 
 
-async def need_leave(
+async def require_approval(
     permission: Permission,
     tool: str,
     *,
@@ -27,4 +27,4 @@ async def need_leave(
     decision = await permission.decision(tool, **args)
     if not decision.allowed:
         reason = decision.reason or "the policy does not allow it"
-        await permission.leave(tool, reason, question=question, grant=grant, other=other)
+        await permission.confirm(tool, reason, question=question, grant=grant, other=other)

@@ -14,7 +14,7 @@ from agentloop.errors import InvalidInput
 from agentloop.guard.grants import Grant, unambiguous
 from agentloop.packs.backend import BACKEND_S, bounded, required_backend
 from agentloop.packs.base import Pack, Primitive
-from agentloop.packs.consent import need_leave
+from agentloop.packs.consent import require_approval
 from agentloop.packs.options import Options
 from agentloop.packs.permission import Permission
 from agentloop.packs.resources import help_texts, say, text
@@ -78,7 +78,7 @@ class _Sender:
 
     async def send(self, message: Json = None) -> bool:
         email = _read(message)
-        await need_leave(
+        await require_approval(
             self._permission, "sendEmail", question=_question(email), grant=_grant(email), **_headers(email)
         )
         backend = required_backend(self._backend, "email")

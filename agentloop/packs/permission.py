@@ -90,7 +90,7 @@ class Permission:
                 await self.tell("warning", content=f"a question could not be asked: {error or type(error).__name__}")
                 return False
 
-    async def leave(
+    async def confirm(
         self,
         what: str,
         reason: str,

@@ -12,7 +12,7 @@ from typing import Any, Final
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import InvalidInput, PolicyDenied
 from agentloop.packs.base import Pack, Primitive
-from agentloop.packs.consent import need_leave
+from agentloop.packs.consent import require_approval
 from agentloop.packs.exec.environment import base_environment, checked, telling
 from agentloop.packs.exec.programs import Program, Programs
 from agentloop.packs.exec.running import Command, Finished, run_command
@@ -152,7 +152,7 @@ class _Calls:
             with self._folder(call.cwd) as (fd, folder):
                 program = self._programs.find(call.argv[0], folder=self._real(folder))
                 wording = Wording(argv=call.argv, program=program, env=call.env, folder=folder, input=call.input)
-                await self._need_leave(call, program, wording)
+                await self._require_approval(call, program, wording)
                 await self._tell("exec", f"exec: {wording.line}", argv=list(call.argv), cwd=folder or "")
                 finished = await self._run(call, program, fd)
         await self._tell("exec_result", f"exec: {_outcome(finished, call)}", code=finished.code)
@@ -215,14 +215,14 @@ class _Calls:
     def _real(self, folder: str | None) -> str:
         return os.path.join(self._root.folder, folder or "") if self._root is not None else os.getcwd()
 
-    async def _need_leave(self, call: _Call, program: Program, wording: Wording) -> None:
+    async def _require_approval(self, call: _Call, program: Program, wording: Wording) -> None:
         name = program.known_as
         if variables := telling(call.env):
             # No longer the program that a name stands for, so it must not sound like one.
             name = f"env {' '.join(variables)} {program.real}"
         if name in self._allowed:
             return
-        await need_leave(
+        await require_approval(
             self._permission,
             "exec",
             question=wording.question,

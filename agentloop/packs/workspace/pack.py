@@ -14,7 +14,7 @@ from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import FileConflict, InvalidInput
 from agentloop.guard.grants import Grant, unambiguous
 from agentloop.packs.base import Pack, Primitive
-from agentloop.packs.consent import need_leave
+from agentloop.packs.consent import require_approval
 from agentloop.packs.notes import Notes
 from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission
@@ -131,7 +131,7 @@ class _Calls:
         return change.replaced
 
     async def _make(self, tool: str, change: Change) -> None:
-        await need_leave(
+        await require_approval(
             self._permission,
             tool,
             question=f"Allow the agent to modify {unambiguous(change.path)}?",
