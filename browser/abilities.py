@@ -246,7 +246,7 @@ class Judge(Protocol):
 
 @runtime_checkable
 class Holding(Protocol):
-    """Requests for documents, and downloads, that wait for somebody's leave."""
+    """Requests for documents, and downloads, that wait for somebody's approval."""
 
     async def hold(self, judge: Judge) -> None:
         """From now on `judge` decides, in place of any before it. Bounds of calls stand still meanwhile."""

@@ -50,7 +50,7 @@ Deed = Callable[[Aim], Awaitable[Done | None]]
 
 
 class Approver(Protocol):
-    """Whom an act needs leave of, just before it is done."""
+    """Decides whether an act may be done, just before it is."""
 
     async def before(self, call: Call, aim: Aim | None) -> bool:
         """Returns when `call` may be done, True when a person was asked, so that time has passed.

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.browser.abilities import Files, Pointer
-from agentloop.browser.acting import Acting, Call, Done, Leave
+from agentloop.browser.acting import Acting, Approver, Call, Done
 from agentloop.browser.addresses import absolute_address
 from agentloop.browser.base import ActObserver, Driver, Mark, Receipt, Target, Vision
 from agentloop.browser.filling import Filling, Typed
@@ -81,8 +81,8 @@ class Browser(Surroundings):
         self._secrets = SecretTyping(driver, self.marks, self._input, secrets or Secrets())
         self._filling = Filling(self.marks, self._input, self._acting, self._secrets)
 
-    def set_approver(self, leave: Leave) -> None:
-        """From now on `leave` is asked just before each act."""
+    def set_approver(self, approver: Approver) -> None:
+        """From now on `approver` is asked just before each act."""
         self._acting.approver = approver
 
     def take_receipts(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Leave of a person for what acts do to the world: submits, uploads, downloads, hosts not seen before.
+"""A person's approval of what acts do to the world: submits, uploads, downloads, hosts not seen before.
 
 A submit is asked about before the click or key; whatever else sends a form is held by the driver as the request it
 makes. All that a page says stands in quotes, escaped; of a form only the names of its fields are told.
@@ -69,8 +69,8 @@ class _Deed:
 class Confirm:
     """Asks before the `actions` happen, and before files from outside of `workspace` go into a page.
 
-    It is the `Approver` of a browser's acts and the `Judge` of its driver. What was declined is raised as `PolicyDenied`
-    by the verb that caused it. Hosts are known by their origin; http and https of a host at their usual ports are one.
+    It is the `Approver` of a browser's acts and the `Judge` of its driver. What was declined is raised as
+    `PolicyDenied` by the verb that caused it. Hosts are known by their origin; http and https of a host at their usual ports are one.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Confirm:
         grant = Grant(kind="path", subject=f"upload {unambiguous(names)} to {page}")
         note = " (not in the workspace)" if outside else ""
         words = f"Allow the browser to upload {unambiguous(names)}{note} to {page}?"
-        reason = f"to put {', '.join(files)}{note} into {page} needs a person's leave; nothing was done"
+        reason = f"to put {', '.join(files)}{note} into {page} needs a person's approval; nothing was done"
         return await self._need("upload", grant, words, reason)
 
     async def _need(self, action: str, grant: Grant, question: str, reason: str) -> bool:

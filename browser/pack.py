@@ -65,9 +65,9 @@ def browser_pack(
     """
     able = abilities_of(browser.driver, vision=browser.vision is not None)
     watcher = Watcher(browser, artifacts=context.artifacts, chars=look_chars)
-    leave = confirm or Confirm((), Permission(context), browser.driver, workspace=context.workspace)
+    approver = confirm or Confirm((), Permission(context), browser.driver, workspace=context.workspace)
     browser.set_approver(approver)
-    desk = _Desk(browser, context, watcher, leave)
+    desk = _Desk(browser, context, watcher, approver)
     primitives = {f"browser.{name}": desk.primitive(name) for name in verbs(able)}
     texts = help_texts(able)
     if globals:
@@ -121,12 +121,12 @@ def browser_capability(
                 secrets=context.secrets,
                 clock=context.clock,
             )
-            leave = Confirm(actions, Permission(context), driver, workspace=context.workspace)
-            await leave.begin(browser.marks)
-            leave.visited(context.start_url, kept.url)
-            await _open_first(browser, context, kept, leave)
+            approver = Confirm(actions, Permission(context), driver, workspace=context.workspace)
+            await approver.begin(browser.marks)
+            approver.visited(context.start_url, kept.url)
+            await _open_first(browser, context, kept, approver)
             pack = browser_pack(
-                browser, context, globals=globals, observe=observe, look_chars=look_chars, confirm=leave
+                browser, context, globals=globals, observe=observe, look_chars=look_chars, confirm=approver
             )
             return [replace(pack, save=partial(keep, browser, driver, context.secrets), aclose=stack.pop_all().aclose)]
         raise AssertionError("an exit stack swallows nothing")
@@ -243,7 +243,7 @@ class _Teller:
 
 
 class _Desk:
-    """What stands between a script's call and the verb: reading, leave, events, and the end of a lost browser."""
+    """What stands between a script's call and the verb: reading, approval, events, and the end of a lost browser."""
 
     def __init__(self, browser: Browser, context: BuildContext, watcher: Watcher, confirm: Confirm) -> None:
         self._browser = browser

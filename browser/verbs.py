@@ -1,4 +1,4 @@
-"""The verbs as scripts call them: arguments read, leave asked, results as JSON."""
+"""The verbs as scripts call them: arguments read, approval asked for, results as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deny, then ask: leave for calls whose whole scope a person can read in one question."""
+"""Deny, then ask: approval of calls whose whole scope a person can read in one question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sendEmail`: one message, by whatever the host sends mail with, after leave for exactly that message."""
+"""`sendEmail`: one message, by whatever the host sends mail with, after approval of exactly that message."""
 
 from __future__ import annotations
 

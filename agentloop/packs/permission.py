@@ -1,4 +1,4 @@
-"""Leave for what a script is about to do: a policy first, then the boundary, then a person.
+"""Permission for what a script is about to do: a policy first, then the boundary, then a person.
 
 A yes of a person is a grant of one exact scope, which the session keeps; no is never widened into
 anything. The reason that a script reads is always that of the refusal, whoever was or was not asked.
@@ -119,7 +119,7 @@ class Permission:
 
 
 class WebPermission:
-    """Leave to reach URLs: `admit` is what a `GuardedClient` judges each hop by.
+    """Permission to reach URLs: `admit` is what a `GuardedClient` judges each hop by.
 
     Asked about are exact hosts with their ports, and once more, by itself, that such a host lies at a
     private address. What the boundary never opens is not asked about; nor is a name resolved before

@@ -1,6 +1,6 @@
 /** Text of a file: `limit` lines from line `offset` (from 1) on. A long one is cut, and says so. */
 declare function readFile(path: string, opts?: { offset?: number, limit?: number }): string;
-/** Writes a text file, whole; makes missing folders. Needs leave, as editFile does. */
+/** Writes a text file, whole; makes missing folders. Needs approval, as editFile does. */
 declare function writeFile(path: string, content: string): true;
 /** Replaces a text that the file has exactly once, or `all`; returns how many. */
 declare function editFile(path: string, find: string, replace: string, opts?: { all?: boolean }): number;

@@ -95,7 +95,7 @@ async def test_what_there_is_not_is_named() -> None:
     assert "bcc" in await error(Outbox(), "{to: 'a@b.c', bcc: 'eve@example.com'}")
 
 
-# Leave -----------------------------------------------------------------------------------------------
+# Approval --------------------------------------------------------------------------------------------
 
 
 async def test_by_default_it_is_denied_and_nothing_sent() -> None:

@@ -243,7 +243,7 @@ async def test_each_request_is_an_event_and_no_credential_is_in_it() -> None:
     assert "hush" not in str(told)
 
 
-# Leave -----------------------------------------------------------------------------------------------
+# Approval --------------------------------------------------------------------------------------------
 
 
 async def test_with_nobody_to_ask_a_host_is_refused_with_the_reason_and_never_contacted() -> None:

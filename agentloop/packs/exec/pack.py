@@ -1,4 +1,4 @@
-"""Programs for scripts: no shell, leave for exactly what is run, nothing left behind."""
+"""Programs for scripts: no shell, approval of exactly what is run, nothing left behind."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class _Call:
 
 
 class _Calls:
-    """What stands between a script's call and the process: arguments, leave, events and notes."""
+    """What stands between a script's call and the process: arguments, approval, events and notes."""
 
     def __init__(
         self,

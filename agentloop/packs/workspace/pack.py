@@ -1,4 +1,4 @@
-"""Files of one folder for scripts: reading is free, changing needs leave, nothing leads outside."""
+"""Files of one folder for scripts: reading is free, changing needs approval, nothing leads outside."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def workspace_pack(root: Root, permission: Permission | None = None, *, limits: 
 
 
 class _Calls:
-    """What stands between a script's call and the folder: reading arguments, leave, events and notes."""
+    """What stands between a script's call and the folder: reading arguments, approval, events and notes."""
 
     def __init__(self, root: Root, permission: Permission, limits: WorkspaceLimits) -> None:
         self.notes = Notes()

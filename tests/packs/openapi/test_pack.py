@@ -245,7 +245,7 @@ async def test_a_thousand_operations_are_there_and_cost_few_words() -> None:
     assert len(pack.help["things"]) < 12_500
 
 
-# Leave ---------------------------------------------------------------------------------------------------
+# Approval ------------------------------------------------------------------------------------------------
 
 
 class Denying:
