@@ -69,8 +69,9 @@ class _Deed:
 class Confirm:
     """Asks before the `actions` happen, and before files from outside of `workspace` go into a page.
 
-    It is the `Approver` of a browser's acts and the `Judge` of its driver. What was declined is raised as
-    `PolicyDenied` by the verb that caused it. Hosts are known by their origin; http and https of a host at their usual ports are one.
+    It is the `Approver` of a browser's acts and the `Judge` of its driver. The verb that caused what was
+    declined raises `PolicyDenied`. Hosts are known by their origin; http and https of a host at their usual ports are
+    one.
     """
 
     def __init__(
