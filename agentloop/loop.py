@@ -254,7 +254,7 @@ class Loop:
             on_ask=on_ask,
             artifacts=artifacts,
             secrets=(bound := Secrets(secrets)),
-            redactor=bound.fed(redactor or Redactor()),
+            redactor=bound.extend(redactor or Redactor()),
             tracing=Tracing(tracer_provider=tracer_provider, meter_provider=meter_provider),
         )
 

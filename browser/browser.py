@@ -216,7 +216,7 @@ class Browser(Surroundings):
         into its own hosts' pages alone: else `RequestRefused`.
         """
         options: dict[str, Json] = {"submit": True} if submit else {}
-        secret = self._secrets.meant(text)
+        secret = self._secrets.of_placeholder(text)
         shown = text if secret is None else SecretName(secret.name)
         call = Call(verb="type", target=target, values=(shown,), options=options, puts=(text,))
 

@@ -47,7 +47,7 @@ class Filling:
 
     async def type(self, aim: Aim, text: str, *, submit: bool) -> Typed:
         """Replaces what a field holds. Raises `TargetError(reason="unfit")` for what is no field."""
-        secret = self._secrets.meant(text)
+        secret = self._secrets.of_placeholder(text)
         if secret is not None:
             return await self._type_secret(aim, secret, submit=submit)
         state = await self._marks.state(aim)

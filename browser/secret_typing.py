@@ -34,11 +34,11 @@ class SecretTyping:
         self._secrets = secrets
         self._scripts = Scripts(driver)
 
-    def meant(self, text: str) -> Secret | None:
+    def of_placeholder(self, text: str) -> Secret | None:
         """The secret whose placeholder `text` is. Raises `InvalidInput` for text that has one among other words."""
         if not self._secrets:
             return None
-        secret = self._secrets.meant(text)
+        secret = self._secrets.of_placeholder(text)
         if secret is None and (parts := self._secrets.within(text)):
             raise InvalidInput(
                 f'a secret is typed whole or not at all: give secret("{parts[0].name}") alone as the text; '

@@ -204,9 +204,9 @@ class Secrets:
 
     def __init__(self, secrets: Iterable[Secret] = (), *, may_be_recorded: bool = False) -> None:
         self._by_name: dict[str, Secret] = {}
-        self._fed: list[Redactor] = []
+        self._redactors: list[Redactor] = []
         self.may_be_recorded = may_be_recorded
-        self.redactor = self.fed(Redactor())
+        self.redactor = self.extend(Redactor())
         for secret in secrets:
             self.add(secret)
 
@@ -226,13 +226,13 @@ class Secrets:
         """Binds one more. Raises `InvalidInput` when the name is taken by another."""
         if self._by_name.setdefault(secret.name, secret) is not secret:
             raise InvalidInput(f"two secrets are called {secret.name}: give each a name of its own")
-        for redactor in self._fed:
+        for redactor in self._redactors:
             redactor.learn(secret.pairs())
 
-    def fed(self, redactor: Redactor) -> Redactor:
+    def extend(self, redactor: Redactor) -> Redactor:
         """A redactor that takes out what `redactor` does and these secrets, those bound later too."""
         own = redactor.also(pair for secret in self for pair in secret.pairs())
-        self._fed.append(own)
+        self._redactors.append(own)
         return own
 
     def get(self, name: str) -> Secret:
@@ -244,7 +244,7 @@ class Secrets:
 
     # What scripts give ------------------------------------------------------------------------------------
 
-    def meant(self, text: Json) -> Secret | None:
+    def of_placeholder(self, text: Json) -> Secret | None:
         """The secret whose placeholder `text` is, whole; None when it is none.
 
         Raises `InvalidInput` for a placeholder that is not, or no longer, one of this run's.

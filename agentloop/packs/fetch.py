@@ -23,7 +23,7 @@ from agentloop.packs.html import html_to_markdown
 from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission, WebPermission
 from agentloop.packs.resources import help_texts, text
-from agentloop.packs.secret_sending import seal
+from agentloop.packs.secret_sending import fill_secrets
 from agentloop.records import Json
 
 __all__ = ["Sender", "Web", "fetch_capability", "fetch_pack"]
@@ -133,8 +133,8 @@ class Sender:
     async def send(self, url: Json = None, options: Json = None) -> Json:
         """One request: `{status, ok, url, headers, body, truncated?}`."""
         secrets = self._permission.secrets
-        sealed = seal(secrets, url, _typed(options))
-        request = _read(url, sealed.options)
+        filled = fill_secrets(secrets, url, _typed(options))
+        request = _read(url, filled.options)
         try:
             reply = await self._client.request(
                 request.method,
@@ -142,7 +142,7 @@ class Sender:
                 headers=request.headers,
                 body=request.body,
                 admit=self._web.admit,
-                only_to=sealed.origins,
+                only_to=filled.origins,
             )
         except AgentLoopError as error:
             shown = secrets.hide_error(error)

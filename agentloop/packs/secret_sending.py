@@ -13,14 +13,14 @@ from agentloop.guard.network.url import parse_url
 from agentloop.guard.secrets import Secret, Secrets
 from agentloop.records import Json
 
-__all__ = ["Sealed", "seal"]
+__all__ = ["SecretRequest", "fill_secrets"]
 
 _CARRYING: Final = ("headers", "body", "json", "form", "auth")
 _FORM: Final = "x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sealed:
+class SecretRequest:
     """What is sent: the options of a request with the values in place, and the only origins that may get them.
 
     `origins` None means that no secret is in it.
@@ -30,14 +30,14 @@ class Sealed:
     origins: frozenset[str] | None = None
 
 
-def seal(secrets: Secrets, url: Json, options: Json) -> Sealed:
+def fill_secrets(secrets: Secrets, url: Json, options: Json) -> SecretRequest:
     """The options of `fetch` with each placeholder in headers and body replaced by its secret's value.
 
     A text as body gets it as its kind wants it: escaped in JSON, percent-encoded in a form. Raises `RequestRefused`
     (rule "secret") for a host that is not the secret's, and for a placeholder anywhere else than there.
     """
     if not secrets:
-        return Sealed(options=options)
+        return SecretRequest(options=options)
     _refuse_in_url(secrets, url)
     given = options if isinstance(options, Mapping) else {}
     headers = given.get("headers")
@@ -47,7 +47,7 @@ def seal(secrets: Secrets, url: Json, options: Json) -> Sealed:
         raise RequestRefused(_only_there(misplaced[0]), host="", rule="secret")
     used = secrets.within([given.get(name) for name in _CARRYING])
     if not used:
-        return Sealed(options=options)
+        return SecretRequest(options=options)
     origins = _origins(used, url)
     body = given.get("body")
     filled = {name: value if name == "body" else secrets.filled(value) for name, value in given.items()}
@@ -55,7 +55,7 @@ def seal(secrets: Secrets, url: Json, options: Json) -> Sealed:
         filled["body"] = secrets.filled(body, write=_writing(body, headers))
     elif body is not None:
         filled["body"] = secrets.filled(body)
-    return Sealed(options=filled, origins=origins)
+    return SecretRequest(options=filled, origins=origins)
 
 
 def _refuse_in_url(secrets: Secrets, url: Json) -> None:

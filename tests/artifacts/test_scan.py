@@ -187,7 +187,7 @@ def test_text_is_scanned_too() -> None:
 async def test_texts_are_redacted_before_they_are_written(tmp_path: Path) -> None:
     secrets = Secrets([secret()])
     place = secrets.get("LOGIN").placeholder
-    kept = RedactedArtifacts(FolderArtifacts(tmp_path), secrets.fed(Redactor([("mine-mine", "[mine]")])))
+    kept = RedactedArtifacts(FolderArtifacts(tmp_path), secrets.extend(Redactor([("mine-mine", "[mine]")])))
     await kept.write("a.json", json.dumps({"value": VALUE, VALUE: ["mine-mine"]}).encode())
     await kept.write("b.txt", f"x {VALUE} y".encode())
     await kept.write(f"{FLAT}.bin", bytes(range(256)))

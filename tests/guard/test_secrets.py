@@ -190,8 +190,8 @@ def test_a_placeholder_is_opaque_new_each_time_and_survives_every_encoding() -> 
 def test_only_the_whole_placeholder_means_the_secret() -> None:
     secrets = Secrets([made(), made("another-value", "LOGIN_2")])
     place = secrets.get("LOGIN").placeholder
-    assert secrets.meant(place) is secrets.get("LOGIN")
-    assert secrets.meant(secrets.get("LOGIN_2").placeholder) is secrets.get("LOGIN_2")
+    assert secrets.of_placeholder(place) is secrets.get("LOGIN")
+    assert secrets.of_placeholder(secrets.get("LOGIN_2").placeholder) is secrets.get("LOGIN_2")
     for text in (
         f"{place} ",
         f"a{place}",
@@ -203,9 +203,9 @@ def test_only_the_whole_placeholder_means_the_secret() -> None:
         None,
         3,
     ):
-        assert secrets.meant(text) is None
+        assert secrets.of_placeholder(text) is None
     with pytest.raises(InvalidInput, match="no placeholder of this run"):
-        secrets.meant(made().placeholder)
+        secrets.of_placeholder(made().placeholder)
 
 
 def test_placeholders_are_found_wherever_they_stand() -> None:
@@ -294,7 +294,7 @@ def test_errors_lose_it_too() -> None:
 def test_redactors_that_were_fed_learn_what_is_bound_later() -> None:
     secrets = Secrets()
     own = Redactor([("password-of-mine", "[mine]")])
-    fed = secrets.fed(own)
+    fed = secrets.extend(own)
     assert fed.text(f"{VALUE} password-of-mine") == f"{VALUE} [mine]"
     secrets.add(made())
     assert fed.text(f"{VALUE} password-of-mine") == f"{secrets.get('LOGIN').placeholder} [mine]"

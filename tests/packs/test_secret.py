@@ -109,7 +109,7 @@ async def test_a_policy_of_ones_own_may_deny_what_was_bound_too() -> None:
 
 async def test_what_a_backend_finds_is_bound_from_then_on_and_taken_out_of_texts() -> None:
     vault, secrets = Vault(made("HOSTS")), Secrets([made(text="another-value")])
-    fed = secrets.fed(secrets.redactor)
+    fed = secrets.extend(secrets.redactor)
     pack = secret_pack(secrets, leave(DefaultPolicy(allow_tools=frozenset({"secret"}))), backend=vault)
     got = await value('secret.all(["HOSTS", "HOSTS", "LOGIN"])', pack)
     assert got == [secrets.get("HOSTS").placeholder] * 2 + [secrets.get("LOGIN").placeholder]

@@ -30,7 +30,7 @@ from agentloop.packs.openapi.typescript import remark
 from agentloop.packs.options import text_argument
 from agentloop.packs.permission import Permission, WebPermission
 from agentloop.packs.resources import text
-from agentloop.packs.secret_sending import seal
+from agentloop.packs.secret_sending import fill_secrets
 from agentloop.records import Json
 
 __all__ = ["openapi_capability", "openapi_pack"]
@@ -195,15 +195,15 @@ class _Calls:
     async def _sent(self, request: ApiRequest, secrets: Secrets) -> Reply:
         """The reply; placeholders of secrets in headers and body are filled in, and go to their origins alone."""
         body = request.body.decode("utf-8", "surrogateescape")
-        sealed = seal(secrets, request.url, {"headers": dict(request.headers), "body": body})
-        headers, body = _filled(sealed.options)
+        filled = fill_secrets(secrets, request.url, {"headers": dict(request.headers), "body": body})
+        headers, body = _filled(filled.options)
         return await self._client.request(
             request.method,
             request.url,
             headers=headers,
             body=body.encode("utf-8", "surrogateescape"),
             admit=self._web.admit,
-            only_to=sealed.origins,
+            only_to=filled.origins,
         )
 
     def _operation(self, function: Json) -> Operation:
