@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agentloop.artifacts.base import Artifacts
 from agentloop.artifacts.egress import EgressManifest
-from agentloop.build import loop_settings, named_capabilities, secret_capabilities, untold
+from agentloop.build import loop_settings, named_capabilities, secret_capabilities, undeclared
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.context.settings import LoopSettings
 from agentloop.errors import InvalidInput, RequestRefused
@@ -194,7 +194,7 @@ def _loop(
         store=options.store or MemoryStore(),
         capabilities=[
             browser,
-            untold(named_capabilities(["markdown"])[0]),
+            undeclared(named_capabilities(["markdown"])[0]),
             *secret_capabilities(options.secrets),
             *options.capabilities,
         ],

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 __all__ = [
     "NAMES",
     "STANDING",
+    "capabilities_of_project",
     "default_capabilities",
     "loop_settings",
     "named_capabilities",
-    "said_by_project",
     "secret_capabilities",
-    "untold",
+    "undeclared",
 ]
 
 NAMES = ("browser", "markdown", "http", "fetch", "ai", "workspace", "exec")
@@ -86,7 +86,9 @@ def named_capabilities(
     return tuple(makers[name]() for name in dict.fromkeys(names))
 
 
-def said_by_project(folder: str | os.PathLike[str], *, context_window: int | None = None) -> tuple[Capability, ...]:
+def capabilities_of_project(
+    folder: str | os.PathLike[str], *, context_window: int | None = None
+) -> tuple[Capability, ...]:
     """The instructions and skills of the project around `folder`, as they are now; reads files, and allows nothing.
 
     With a `context_window` instructions that are too long for it are told by their beginnings. Raises `InvalidInput`.
@@ -107,7 +109,7 @@ def secret_capabilities(secrets: Sequence[Secret]) -> tuple[Capability, ...]:
     return (secret_capability(),)
 
 
-def untold(capability: Capability) -> Capability:
+def undeclared(capability: Capability) -> Capability:
     """The same, but the prompt does not tell of it: the model finds it through `help()`."""
 
     async def build(context: BuildContext) -> Sequence[Pack]:

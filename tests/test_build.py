@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentloop.build import NAMES, STANDING, default_capabilities, named_capabilities, said_by_project
+from agentloop.build import NAMES, STANDING, capabilities_of_project, default_capabilities, named_capabilities
 from agentloop.capabilities import BuildContext
 from agentloop.context.prompt import Prompt, system_prompt
 from agentloop.errors import InvalidInput
@@ -59,7 +59,7 @@ async def test_the_packs_of_run_are_told_of_in_a_thousand_tokens(tmp_path: Path)
 async def test_what_a_project_says_is_sized_by_the_window(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Answer in rhymes.\n\n" * 2000)
     for window, least, most in ((None, 38_000, 39_000), (128_000, 3_000, 4_300), (4_096, 1_500, 2_500)):
-        [capability] = said_by_project(tmp_path, context_window=window)
+        [capability] = capabilities_of_project(tmp_path, context_window=window)
         [pack] = await capability.build(BuildContext())
         assert least < len(pack.prose) < most
         assert bool(pack.primitives) is (window is not None)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence, Set
 from difflib import get_close_matches
 
-from agentloop.build import NAMES, STANDING, named_capabilities, said_by_project
+from agentloop.build import NAMES, STANDING, capabilities_of_project, named_capabilities
 from agentloop.capabilities import Capability
 from agentloop.cli.command_context import write_prompt
 from agentloop.cli.options import TaskOptions
@@ -61,7 +61,7 @@ def standing_capabilities(settings: Settings, folder: str | os.PathLike[str]) ->
 
     Raises `InvalidInput`.
     """
-    said = () if settings.no_project else said_by_project(folder, context_window=settings.context_window)
+    said = () if settings.no_project else capabilities_of_project(folder, context_window=settings.context_window)
     return (*_set_up(settings, folder, standing_names(settings)), *said)
 
 

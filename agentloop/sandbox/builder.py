@@ -14,7 +14,7 @@ from agentloop.guard.logs import logger
 from agentloop.packs.base import Pack
 from agentloop.sandbox.base import Isolation, Limits, Sandbox
 from agentloop.sandbox.host import open_sandbox
-from agentloop.sandbox.toolbox import settled
+from agentloop.sandbox.toolbox import resolve_clashes
 from agentloop.sandbox.zygote import Engine
 
 __all__ = ["BuiltSandbox", "CapabilityBuilder", "SandboxBuilder"]
@@ -75,7 +75,7 @@ class CapabilityBuilder:
                 if capability.always_on or context.enabled is None or capability.name in context.enabled
                 if (warning := await _build_one(capability, context, packs))
             ]
-            kept, clashes = settled(packs)
+            kept, clashes = resolve_clashes(packs)
             sandbox = await stack.enter_async_context(
                 open_sandbox(
                     packs=kept,

@@ -15,7 +15,7 @@ from agentloop.capabilities import Emit
 from agentloop.errors import InvalidInput
 from agentloop.packs.base import Pack, Primitive
 
-__all__ = ["CALL_NOTE", "CORE_NAMES", "Tool", "Toolbox", "core_declarations", "settled"]
+__all__ = ["CALL_NOTE", "CORE_NAMES", "Tool", "Toolbox", "core_declarations", "resolve_clashes"]
 
 CALL_NOTE: Final = "@call"
 """What the prelude tells of each call of a pack's function. No script can name it."""
@@ -161,7 +161,7 @@ class Toolbox:
         }
 
 
-def settled(packs: Sequence[Pack]) -> tuple[list[Pack], list[str]]:
+def resolve_clashes(packs: Sequence[Pack]) -> tuple[list[Pack], list[str]]:
     """The packs without those that have to give way, and in words why these were left out.
 
     Raises `InvalidInput` when others clash.

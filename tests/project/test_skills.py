@@ -12,7 +12,7 @@ from agentloop.packs.base import Pack, Primitive
 from agentloop.project import Skill, Skills, load_skills
 from agentloop.project.skills import MOST_SKILLS
 from agentloop.sandbox import CapabilityBuilder, open_sandbox
-from agentloop.sandbox.toolbox import settled
+from agentloop.sandbox.toolbox import resolve_clashes
 
 
 def write(project: Path, folder: str, text: str, level: str = "") -> Path:
@@ -238,7 +238,7 @@ async def test_a_name_that_is_taken_is_refused_and_the_others_stay(tmp_path: Pat
     write(tmp_path, "fine", "Do.")
     packs = await packs_of(load_skills(tmp_path))
 
-    kept, why = settled([*packs, *STANDING])
+    kept, why = resolve_clashes([*packs, *STANDING])
 
     assert [pack.name for pack in kept] == ["fine", "files", "web"]
     assert len(why) == 1 and why[0].startswith(f"'{name}' is left out: its name is taken by")
@@ -246,7 +246,7 @@ async def test_a_name_that_is_taken_is_refused_and_the_others_stay(tmp_path: Pat
 
 async def test_a_name_is_free_where_nothing_has_it(tmp_path: Path) -> None:
     write(tmp_path, "readfile", "Mine.")
-    kept, why = settled([*await packs_of(load_skills(tmp_path)), STANDING[1]])
+    kept, why = resolve_clashes([*await packs_of(load_skills(tmp_path)), STANDING[1]])
     assert [pack.name for pack in kept] == ["readfile", "web"] and not why
 
 

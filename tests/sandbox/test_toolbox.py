@@ -4,7 +4,7 @@ import pytest
 
 from agentloop.errors import InvalidInput
 from agentloop.packs.base import Pack, Primitive
-from agentloop.sandbox.toolbox import CORE_NAMES, Toolbox, core_declarations, settled
+from agentloop.sandbox.toolbox import CORE_NAMES, Toolbox, core_declarations, resolve_clashes
 
 
 async def _nothing(first: int, second: int = 0) -> None:
@@ -101,7 +101,7 @@ STANDING = [
 def test_who_gives_way_has_no_name_that_anything_has(name: str, owner: str) -> None:
     skill, other = _pack(name, help={name: "text"}, gives_way=True), _pack("other", help={"other": ""}, gives_way=True)
 
-    kept, why = settled([skill, *STANDING, other])
+    kept, why = resolve_clashes([skill, *STANDING, other])
 
     assert kept == [*STANDING, other]
     assert len(why) == 1 and why[0].startswith(repr(name)) and owner in why[0]
@@ -110,7 +110,7 @@ def test_who_gives_way_has_no_name_that_anything_has(name: str, owner: str) -> N
 def test_nothing_of_a_pack_that_gives_way_is_taken_over() -> None:
     half = _pack("half", help={"fine": "mine", "sums": "mine"}, modules={"more": ""}, gives_way=True)
 
-    kept, why = settled([*STANDING, half])
+    kept, why = resolve_clashes([*STANDING, half])
 
     assert kept == STANDING and "'sums'" in why[0]
     assert Toolbox(kept).config()["module_names"] == '["double", "sums"]'
@@ -119,12 +119,12 @@ def test_nothing_of_a_pack_that_gives_way_is_taken_over() -> None:
 def test_of_two_that_give_way_the_first_stays() -> None:
     first, second = _pack("a", help={"x": "1"}, gives_way=True), _pack("b", help={"x": "2"}, gives_way=True)
 
-    assert settled([first, second])[0] == [first]
+    assert resolve_clashes([first, second])[0] == [first]
 
 
 def test_what_does_not_give_way_clashes_as_ever() -> None:
     with pytest.raises(InvalidInput, match="two packs"):
-        settled([_pack("a", help={"x": ""}), _pack("b", help={"x": ""})])
+        resolve_clashes([_pack("a", help={"x": ""}), _pack("b", help={"x": ""})])
 
 
 def test_arguments_are_fitted() -> None:
