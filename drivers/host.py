@@ -17,10 +17,10 @@ from playwright.async_api import Error as PlaywrightError
 from agentloop.browser.settle import SettleLimits
 from agentloop.drivers.download_manager import DownloadManager
 from agentloop.drivers.faults import first_line
-from agentloop.drivers.guarded import as_held, held, kept_off, probed
 from agentloop.drivers.locate import BrowserBinary, find_browser
 from agentloop.drivers.playwright_driver import PlaywrightDriver
 from agentloop.drivers.processes import end_processes_with
+from agentloop.drivers.proxy_probe import boundary_kind, browser_is_held, page_is_held, pages_kept_off_port
 from agentloop.drivers.refusals import Refusals
 from agentloop.errors import BrowserLost, BrowserNotFound, Closed, DriverError, DriverTimeout, InvalidInput
 from agentloop.guard.network.base import OwnPorts, Resolver
@@ -128,7 +128,7 @@ class BrowserHost:
         async with AsyncExitStack() as stack:
             playwright = await _started(stack)
             nowhere = await stack.enter_async_context(RefusingProxy(own_ports=ports))
-            stack.enter_context(kept_off(cdp_url, ports))
+            stack.enter_context(pages_kept_off_port(cdp_url, ports))
             host = cls(playwright, nowhere, own_ports=ports, resolver=resolver, options=options)
             stack.push_async_callback(host.close)
             await host.browser()
@@ -205,8 +205,8 @@ class BrowserHost:
             )
             try:
                 await _opened(driver)
-                passed = await probed(context.pages[0], proxy)
-                door.egress.opened(as_held(self.boundary, passed=passed, unguarded=self._options.unguarded))
+                passed = await page_is_held(context.pages[0], proxy)
+                door.egress.opened(boundary_kind(self.boundary, passed=passed, unguarded=self._options.unguarded))
                 yield driver
             finally:
                 await driver.close()
@@ -236,8 +236,8 @@ class BrowserHost:
     async def _connect(self, url: str) -> Browser:
         browser = await self._playwright.chromium.connect_over_cdp(url, slow_mo=self._options.slow_mo_ms)
         try:
-            passed = await held(browser)
-            self.boundary = as_held("tcp-only", passed=passed, unguarded=self._options.unguarded)
+            passed = await browser_is_held(browser)
+            self.boundary = boundary_kind("tcp-only", passed=passed, unguarded=self._options.unguarded)
         except BaseException:
             await browser.close()
             raise

@@ -19,12 +19,12 @@ from agentloop.guard.network.egress import BoundaryKind
 from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.proxy import FilteringProxy
 
-__all__ = ["as_held", "held", "kept_off", "probed"]
+__all__ = ["boundary_kind", "browser_is_held", "page_is_held", "pages_kept_off_port"]
 
 _PROBE_S = 15.0
 
 
-async def probed(page: Page, proxy: FilteringProxy) -> bool:
+async def page_is_held(page: Page, proxy: FilteringProxy) -> bool:
     """Whether what an empty page of the proxy's context asks for comes by the proxy. It leaves no trace in the page."""
     try:
         async with asyncio.timeout(_PROBE_S):
@@ -34,7 +34,7 @@ async def probed(page: Page, proxy: FilteringProxy) -> bool:
     return proxy.probed
 
 
-async def held(browser: Browser) -> bool:
+async def browser_is_held(browser: Browser) -> bool:
     """Whether a new context of the browser goes through a proxy of ours."""
     async with FilteringProxy(Boundary(allow=[])) as proxy:
         credentials = {"server": proxy.url, "username": proxy.username, "password": proxy.password}
@@ -42,14 +42,14 @@ async def held(browser: Browser) -> bool:
             async with asyncio.timeout(_PROBE_S):
                 context = await browser.new_context(proxy=credentials)  # type: ignore[arg-type]
                 try:
-                    return await probed(await context.new_page(), proxy)
+                    return await page_is_held(await context.new_page(), proxy)
                 finally:
                     await context.close()
         except (TimeoutError, PlaywrightError):
             return False
 
 
-def as_held(kind: BoundaryKind, *, passed: bool, unguarded: bool) -> BoundaryKind:
+def boundary_kind(kind: BoundaryKind, *, passed: bool, unguarded: bool) -> BoundaryKind:
     """How pages of a mode are held after its probe. Raises `DriverError` when they are not and nobody said so."""
     if passed:
         return kind
@@ -63,7 +63,7 @@ def as_held(kind: BoundaryKind, *, passed: bool, unguarded: bool) -> BoundaryKin
 
 
 @contextmanager
-def kept_off(cdp_url: str | None, own_ports: OwnPorts) -> Iterator[None]:
+def pages_kept_off_port(cdp_url: str | None, own_ports: OwnPorts) -> Iterator[None]:
     """Keeps pages off the debugging port of a browser that was connected to, for the block."""
     try:
         port = urlsplit(cdp_url or "").port
@@ -81,4 +81,4 @@ def kept_off(cdp_url: str | None, own_ports: OwnPorts) -> Iterator[None]:
 
 @cache
 def _source() -> str:
-    return files("agentloop.drivers").joinpath("reach_out.js").read_text(encoding="utf-8").partition("\n")[2]
+    return files("agentloop.drivers").joinpath("proxy_probe.js").read_text(encoding="utf-8").partition("\n")[2]
