@@ -30,10 +30,10 @@ _OPTIONS_SHOWN = 25
 
 @dataclass(frozen=True, kw_only=True)
 class Typed(Done):
-    """`old` is what the field held before; `secret`: a secret, which is never looked at."""
+    """`old` is what the field held before; `bound`: a secret bound to its host, which is never looked at."""
 
     old: str = ""
-    secret: bool = False
+    bound: bool = False
 
 
 class Filling:
@@ -69,11 +69,11 @@ class Filling:
         kept = await self._secrets.type(aim, secret)
         if submit:
             await self._input.press("Enter")
-        return Typed(changed=True, secret=True, note="" if kept else say("value_not_kept"))
+        return Typed(changed=True, bound=True, note="" if kept else say("value_not_kept"))
 
     async def held(self, aim: Aim, text: str, done: Typed) -> Typed:
         """`done` with a word on what the field holds now, where that is not `text`."""
-        if done.secret:
+        if done.bound:
             return done
         state = await self._marks.state(aim)
         if state.tag == "select":
