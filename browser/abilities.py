@@ -24,7 +24,7 @@ __all__ = [
     "Frame",
     "Frames",
     "Hidden",
-    "Holding",
+    "Interception",
     "Judge",
     "Keys",
     "PageScript",
@@ -96,7 +96,7 @@ class Pointer(Protocol):
     async def pointer_click(
         self, x: float, y: float, *, button: MouseButton = "left", count: int = 1, modifiers: Sequence[str] = ()
     ) -> None:
-        """Moves there, presses and releases `count` times."""
+        """Moves there unless the pointer is there, presses and releases `count` times."""
 
     async def pointer_move(self, x: float, y: float) -> None:
         """Moves there, as a hover does."""
@@ -245,7 +245,7 @@ class Judge(Protocol):
 
 
 @runtime_checkable
-class Holding(Protocol):
+class Interception(Protocol):
     """Requests for documents, and downloads, that wait for somebody's approval."""
 
     async def hold(self, judge: Judge) -> None:

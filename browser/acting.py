@@ -19,7 +19,7 @@ from agentloop.clock import Clock
 from agentloop.errors import BrowserLost, DriverError, DriverTimeout, InvalidInput, TargetError
 from agentloop.records import Json
 
-__all__ = ["ACT_S", "Acting", "Approver", "Call", "Deed", "Done", "Verify"]
+__all__ = ["ACT_S", "Acting", "Approver", "Call", "Done", "Perform", "Verify"]
 
 ACT_S = 5.0
 """Seconds that finding a target, checking it and the input itself may take; settling has its own bound."""
@@ -30,7 +30,7 @@ _APPEARED_LIMIT = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """What a deed tells about itself.
+    """What a perform tells about itself.
 
     `verb` and `values` are what was really done where that differs from what was asked; `changed` None leaves
     it to what was seen; `secret` keeps the values out of the receipt; `goal` is the mark dragged onto.
@@ -45,7 +45,7 @@ class Done:
     goal: Mark | None = None
 
 
-Deed = Callable[[Aim], Awaitable[Done | None]]
+Perform = Callable[[Aim], Awaitable[Done | None]]
 """The input itself, at a checked point."""
 
 
@@ -129,11 +129,11 @@ class Acting:
         return listing.marks if listing and self._replaced_by is None else ()
 
     async def on_target(
-        self, call: Call, deed: Deed, *, verify: Verify | None = None, seconds: float = ACT_S
+        self, call: Call, perform: Perform, *, verify: Verify | None = None, seconds: float = ACT_S
     ) -> Receipt:
-        """An act on an element: `deed` once it is found and checked, `verify` when all has settled on the same page.
+        """An act on an element: `perform` once it is found and checked, `verify` when all has settled on the same page.
 
-        Finding and `deed` are each bounded by `seconds`.
+        Finding and `perform` are each bounded by `seconds`.
         """
         act = self._announce(call)
         target = await self._before(act, call.target)
@@ -142,7 +142,7 @@ class Acting:
             near = await self._marks.nearby(aim)
             base = await address(self._driver)
             async with watching(self._driver) as watched, self._bounded(act.verb, seconds):
-                done = await deed(aim) or Done()
+                done = await perform(aim) or Done()
         effects = watched.effects
         if verify is not None and not effects.document:
             done = await self._verified(verify, aim, done)
@@ -152,7 +152,7 @@ class Acting:
             receipt = await self._looked_after(receipt, aim, near, done, typed=call.puts)
         return await self._finish(act, receipt, base)
 
-    async def on_page(self, call: Call, deed: Callable[[], Awaitable[Done | None]]) -> Receipt:
+    async def on_page(self, call: Call, perform: Callable[[], Awaitable[Done | None]]) -> Receipt:
         """An act on the page as a whole: goto, back, a key where the focus is."""
         act = self._announce(call)
         await self._before(act, None)
@@ -160,7 +160,7 @@ class Acting:
             await self.approver.before(call, None)
         base = await address(self._driver)
         async with watching(self._driver) as watched:
-            done = await deed() or Done()
+            done = await perform() or Done()
         receipt = await self._receipt(watched.effects, note=done.note, value=done.value)
         changed = receipt.changed or bool(done.changed) or (done.changed is None and await self._differs())
         return await self._finish(act, replace(receipt, call=act.call, changed=changed), base)

@@ -95,13 +95,13 @@ class Browser(Surroundings):
         """Opens an address; one that begins with / belongs to the site shown."""
         call = Call(verb="goto", values=(url,))
 
-        async def deed() -> None:
+        async def perform() -> None:
             base = await address(self.driver)
             # Whatever comes of it, the numbers of the page before are not to be used on the next one.
             self._acting.page_changed("goto")
             await self.driver.navigate(absolute_address(url, base))
 
-        return await self._acting.on_page(call, deed)
+        return await self._acting.on_page(call, perform)
 
     async def back(self) -> Receipt:
         """One page back in the history."""
@@ -116,11 +116,11 @@ class Browser(Surroundings):
         return await self._history("reload", "location.reload()")
 
     async def _history(self, verb: str, step: str) -> Receipt:
-        async def deed() -> None:
+        async def perform() -> None:
             # Behind a timer, so that the evaluation itself ends before its page does.
             await self.driver.eval(f"void setTimeout(() => {step}, 0)")
 
-        return await self._acting.on_page(Call(verb=verb), deed)
+        return await self._acting.on_page(Call(verb=verb), perform)
 
     # Mouse and keyboard
 
@@ -154,14 +154,14 @@ class Browser(Surroundings):
         """Drags the first target onto the second."""
         pointer = ability(self.driver, Pointer, "drag")
 
-        async def deed(aim: Aim) -> Done:
+        async def perform(aim: Aim) -> Done:
             found, end = await self._acting.aim(goal)
             if end.scrolled:
                 _, aim = await self._acting.aim(source)
             await pointer.pointer_drag((aim.x, aim.y), (end.x, end.y))
             return Done(goal=end.mark, note=found.note)
 
-        return await self._acting.on_target(Call(verb="drag", target=source, goal=goal), deed)
+        return await self._acting.on_target(Call(verb="drag", target=source, goal=goal), perform)
 
     async def press(self, keys: str | int, target: AnyTarget | None = None) -> Receipt:
         """Presses a key or chord ("Enter", "Control+a") in the target, else where the focus is.
@@ -173,21 +173,21 @@ class Browser(Surroundings):
         if target is None:
             return await self._acting.on_page(Call(verb="press", values=(keys,)), lambda: self._input.press(keys))
 
-        async def deed(aim: Aim) -> None:
+        async def perform(aim: Aim) -> None:
             await self._input.focus(aim)
             await self._input.press(keys)
 
-        return await self._acting.on_target(Call(verb="press", before=(keys,), target=target), deed)
+        return await self._acting.on_target(Call(verb="press", before=(keys,), target=target), perform)
 
     async def _press_of_mark(self, name: str | int, number: AnyTarget | None) -> Receipt:
         target = (name, number) if isinstance(name, str) and isinstance(number, int) else name
         note = "press is for keys: this was a click"
 
-        async def deed(aim: Aim) -> Done:
+        async def perform(aim: Aim) -> Done:
             await self._input.click(aim)
             return Done(note=note)
 
-        return await self._acting.on_target(Call(verb="click", target=target), deed)
+        return await self._acting.on_target(Call(verb="click", target=target), perform)
 
     async def _named(self, name: str) -> bool:
         return name.strip().isdigit() or len(bearers(name, await self._acting.list())) > 0
@@ -198,10 +198,10 @@ class Browser(Surroundings):
             call = Call(verb="scroll", before=(dx, dy), target=within)
             return await self._acting.on_target(call, lambda aim: self._scroll_at(aim, dx, dy))
 
-        async def deed() -> Done:
+        async def perform() -> Done:
             return _scrolled(await evaluate(self.driver, "scroll", {"selector": None, "dx": dx, "dy": dy}))
 
-        return await self._acting.on_page(Call(verb="scroll", values=(dx, dy) if dx else (dy,)), deed)
+        return await self._acting.on_page(Call(verb="scroll", values=(dx, dy) if dx else (dy,)), perform)
 
     async def _scroll_at(self, aim: Aim, dx: float, dy: float) -> Done:
         return _scrolled(await self._input.wheel(aim, dx, dy))
@@ -220,13 +220,13 @@ class Browser(Surroundings):
         shown = text if secret is None else SecretName(secret.name)
         call = Call(verb="type", target=target, values=(shown,), options=options, puts=(text,))
 
-        async def deed(aim: Aim) -> Done:
+        async def perform(aim: Aim) -> Done:
             return await self._filling.type(aim, text, submit=submit)
 
         async def verify(aim: Aim, done: Done) -> Done:
             return await self._filling.held(aim, text, done) if isinstance(done, Typed) else done
 
-        return await self._acting.on_target(call, deed, verify=None if submit else verify)
+        return await self._acting.on_target(call, perform, verify=None if submit else verify)
 
     async def type_mark(self, number: int, text: str) -> Receipt:
         """`type` into a number, as scripts may write it: `typeMark(1, "Ann")`."""
@@ -255,7 +255,7 @@ class Browser(Surroundings):
         # Once, so that what was asked about is what is taken.
         real = self.file_paths(chosen)
 
-        async def deed(aim: Aim) -> Done:
+        async def perform(aim: Aim) -> Done:
             async with files.choose_files(real):
                 await self._input.click(aim)
             return Done(changed=True)
@@ -263,7 +263,7 @@ class Browser(Surroundings):
         call = Call(
             verb="upload", target=target, values=(chosen[0] if len(chosen) == 1 else chosen,), puts=chosen, files=real
         )
-        return await self._acting.on_target(call, deed, seconds=_UPLOAD_S)
+        return await self._acting.on_target(call, perform, seconds=_UPLOAD_S)
 
     def file_paths(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Where files to upload really lie: links followed, relative paths beginning at `folder`."""

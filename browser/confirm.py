@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from agentloop.browser.abilities import DocumentRequest, Frames, Holding
+from agentloop.browser.abilities import DocumentRequest, Frames, Interception
 from agentloop.browser.acting import Call
 from agentloop.browser.base import Download, Driver
 from agentloop.browser.keys import chord
@@ -55,7 +55,7 @@ _BY_THE_PAGE: Final = 20
 
 
 @dataclass
-class _Deed:
+class _OngoingVerb:
     """A verb under way: the name of what it acts on, where a person let it submit to, and what was declined."""
 
     verb: str
@@ -83,7 +83,7 @@ class Confirm:
         self._workspace = workspace
         self._marks: Marks | None = None
         self._known: set[str] = set()
-        self._deed: _Deed | None = None
+        self._ongoing: _OngoingVerb | None = None
         self._one_at_a_time = asyncio.Lock()
         self._refused_by_itself = 0
         self._ending: EndRun | EndTurn | None = None
@@ -94,7 +94,7 @@ class Confirm:
         held = sorted(self._actions & _HELD)
         if not held:
             return
-        if not isinstance(self._driver, Holding):
+        if not isinstance(self._driver, Interception):
             raise InvalidInput(f"confirm: this driver cannot hold requests, so it cannot wait with: {', '.join(held)}")
         await self._driver.hold(self)
         self.visited(await address(self._driver))
@@ -108,27 +108,27 @@ class Confirm:
     @asynccontextmanager
     async def during(self, verb: str) -> AsyncIterator[None]:
         """One verb. Raises `PolicyDenied` when something that it caused was declined, in place of what followed."""
-        self._deed = deed = _Deed(verb)
+        self._ongoing = ongoing = _OngoingVerb(verb)
         try:
             yield
-            await self._settled(deed)
+            await self._settled(ongoing)
         except (BrowserLost, PolicyDenied, TargetError):
             raise
         except WorldError:
-            if not deed.declined:
+            if not ongoing.declined:
                 raise
         finally:
-            self._deed = None
+            self._ongoing = None
         if self._ending is not None:
             raise self._ending
-        if deed.declined:
-            raise PolicyDenied("; ".join(dict.fromkeys(deed.declined)))
+        if ongoing.declined:
+            raise PolicyDenied("; ".join(dict.fromkeys(ongoing.declined)))
 
-    async def _settled(self, deed: _Deed) -> None:
+    async def _settled(self, ongoing: _OngoingVerb) -> None:
         """Returns when nothing is held that the verb caused: some of it begins a little after the verb's end."""
-        if not isinstance(self._driver, Holding) or not self._actions & _HELD:
+        if not isinstance(self._driver, Interception) or not self._actions & _HELD:
             return
-        if deed.verb in _ACTS and not deed.seen:
+        if ongoing.verb in _ACTS and not ongoing.seen:
             await asyncio.sleep(_LATE_S)
             # A page answers nothing while it waits for a document, so after an answer what was begun is known.
             with suppress(DriverError):
@@ -137,8 +137,8 @@ class Confirm:
 
     async def before(self, call: Call, aim: Aim | None) -> bool:
         """See `Approver`."""
-        if self._deed is not None and aim is not None and aim.mark is not None:
-            self._deed.name = aim.mark.name or aim.mark.hint
+        if self._ongoing is not None and aim is not None and aim.mark is not None:
+            self._ongoing.name = aim.mark.name or aim.mark.hint
         if call.verb == "upload" and await self._before_upload(call, aim):
             return True
         how = _way(call)
@@ -166,7 +166,7 @@ class Confirm:
         page = await self._page(aim.frame if aim else "")
         url = found.get("action") or page
         goal = origin_of(url) if url.startswith("http") else origin_of(page)
-        name = str(found.get("name") or (self._deed.name if self._deed else ""))
+        name = str(found.get("name") or (self._ongoing.name if self._ongoing else ""))
         grant = _submit(goal, name)
         words = (
             f"Allow the browser to submit {_called(name)} by {_by(call)} on {origin_of(page)}: "
@@ -175,8 +175,8 @@ class Confirm:
         asked = await self._need(
             "submit", grant, words, f"a person did not agree to submit {_called(name)} to {goal}; nothing was done"
         )
-        if self._deed is not None:
-            self._deed.submits_to.add(goal)
+        if self._ongoing is not None:
+            self._ongoing.submits_to.add(goal)
         self._known.add(goal)
         return asked
 
@@ -196,13 +196,13 @@ class Confirm:
 
     async def _need(self, action: str, grant: Grant, question: str, reason: str) -> bool:
         """Returns True when somebody was asked. Raises `PolicyDenied`."""
-        deed = self._deed
-        if deed is not None and grant in deed.asked:
+        ongoing = self._ongoing
+        if ongoing is not None and grant in ongoing.asked:
             return False
         await self._permission.confirm(f"browser.{action}", reason, question=question, grant=grant)
-        if deed is not None:
-            deed.asked.add(grant)
-        return deed is not None
+        if ongoing is not None:
+            ongoing.asked.add(grant)
+        return ongoing is not None
 
     async def _page(self, frame: str) -> str:
         """The address of the document that a frame shows, or of the nearest above it that has one."""
@@ -219,8 +219,8 @@ class Confirm:
     async def document(self, request: DocumentRequest) -> bool:
         """See `Judge`."""
         goal = origin_of(request.url)
-        if self._deed is not None:
-            self._deed.seen = True
+        if self._ongoing is not None:
+            self._ongoing.seen = True
         if "submit" in self._actions and request.method.upper() not in _SAFE:
             allowed = await self._held_submit(request, goal)
         elif "new-host" in self._actions and request.main and not self._knows(goal):
@@ -241,10 +241,10 @@ class Confirm:
         return await self._asked(words, grant, f"the download {quote(download.name)}")
 
     async def _held_submit(self, request: DocumentRequest, goal: str) -> bool:
-        deed = self._deed
-        if deed is not None and goal in deed.submits_to:
+        ongoing = self._ongoing
+        if ongoing is not None and goal in ongoing.submits_to:
             return True
-        name = deed.name if deed is not None else ""
+        name = ongoing.name if ongoing is not None else ""
         method = request.method.upper()
         start = f" from {origin_of(request.page)}" if request.page else ""
         way = "a redirect sends" if request.redirected else "the page sends"
@@ -253,8 +253,8 @@ class Confirm:
             f"to {goal}{_path(request.url)}, {_fields(request.fields)}?"
         )
         allowed = await self._asked(words, _submit(goal, name), f"the submit to {goal}")
-        if allowed and deed is not None:
-            deed.submits_to.add(goal)
+        if allowed and ongoing is not None:
+            ongoing.submits_to.add(goal)
         return allowed
 
     async def _held_host(self, request: DocumentRequest, goal: str) -> bool:
@@ -266,9 +266,9 @@ class Confirm:
         return await self._asked(words, grant, f"to open {goal}, a new host,")
 
     async def _asked(self, question: str, grant: Grant, what: str) -> bool:
-        deed = self._deed
+        ongoing = self._ongoing
         async with self._one_at_a_time:
-            refused = self._refused_by_itself if deed is None else len(deed.declined)
+            refused = self._refused_by_itself if ongoing is None else len(ongoing.declined)
             tired = refused >= _BY_THE_PAGE
             try:
                 allowed = not tired and await self._permission.granted(question, grant)
@@ -278,15 +278,15 @@ class Confirm:
                 return False
         if allowed:
             return True
-        if deed is not None:
-            deed.declined.append(f"{what} was declined by a person; the page is as it was")
+        if ongoing is not None:
+            ongoing.declined.append(f"{what} was declined by a person; the page is as it was")
             return False
         self._refused_by_itself += 1
         await self._permission.tell("warning", content=f"begun by the page itself and refused: {what}")
         return False
 
     def _cause(self) -> str:
-        return f" by {self._deed.verb}" if self._deed is not None else " by itself"
+        return f" by {self._ongoing.verb}" if self._ongoing is not None else " by itself"
 
     def _knows(self, site: str) -> bool:
         plain = site.replace("https://", "http://", 1)

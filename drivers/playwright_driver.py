@@ -15,6 +15,7 @@ from agentloop.browser.abilities import Frame, Judge, PageScript, Watched
 from agentloop.browser.base import Dialog, DialogAnswer, Download, MouseButton, Tab
 from agentloop.browser.settle import SettleLimits
 from agentloop.clock import Clock
+from agentloop.drivers import pressing
 from agentloop.drivers.act_watch import ActWatch, as_tab
 from agentloop.drivers.address import check_reachable, checked_address
 from agentloop.drivers.dialog_handler import DialogHandler
@@ -27,7 +28,7 @@ from agentloop.drivers.navigation import goto
 from agentloop.drivers.page_keeper import PageKeeper
 from agentloop.drivers.page_session import PageSession
 from agentloop.drivers.picture import take_picture
-from agentloop.drivers.pressing import drag, held_keys, key_name, pressed_key
+from agentloop.drivers.pressing import held_keys, key_name, pressed_key
 from agentloop.drivers.refusals import Refusals
 from agentloop.drivers.tab_set import TabSet
 from agentloop.drivers.trace import Trace
@@ -80,7 +81,7 @@ class PlaywrightDriver:
         self._dialogs = DialogHandler(context)
         self._downloads = downloads
         downloads.keeps = self._gate.keeps
-        log.holding = self._gate.connecting
+        log.before_connect = self._gate.connecting
         self._acts = ActWatch(
             tabs=self._tabs,
             dialogs=self._dialogs,
@@ -171,6 +172,7 @@ class PlaywrightDriver:
     async def click(self, selector: str) -> None:
         """Clicks the first match with trusted input."""
         async with self.watch(), first_match(self._keeper, selector, "click", _ACT_S) as match:
+            match.session.pointer = None
             await match.element.click(timeout=match.timeout)
 
     async def send_keys(self, selector: str, text: str) -> None:
@@ -252,22 +254,22 @@ class PlaywrightDriver:
         """Moves to the point and clicks there with trusted input."""
         held = [key_name(name) for name in modifiers]
         async with self._keeper.page(f"click at {x:g}, {y:g}", _ACT_S) as session, held_keys(session.page, held):
-            await session.page.mouse.click(x, y, button=button, click_count=count)
+            await pressing.click(session, x, y, button=button, count=count)
 
     async def pointer_move(self, x: float, y: float) -> None:
         """Moves the pointer there."""
         async with self._keeper.page(f"move to {x:g}, {y:g}", _ACT_S) as session:
-            await session.page.mouse.move(x, y)
+            await pressing.move(session, x, y)
 
     async def pointer_drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
         """Drags from one point to another, in steps."""
         async with self._keeper.page("drag", _ACT_S) as session:
-            await drag(session.page.mouse, start, end)
+            await pressing.drag(session, start, end)
 
     async def wheel(self, x: float, y: float, dx: float, dy: float) -> None:
         """Turns the wheel over a point."""
         async with self._keeper.page("wheel", _ACT_S) as session:
-            await session.page.mouse.move(x, y)
+            await pressing.move(session, x, y)
             await session.page.mouse.wheel(dx, dy)
 
     # Keys --------------------------------------------------------------------------------------------
@@ -349,7 +351,7 @@ class PlaywrightDriver:
         async with self._keeper.page("choosing files", _ACT_S):
             await chooser.set_files(list(paths))
 
-    # StorageState, Capture, Recorder, Holding --------------------------------------------------------
+    # StorageState, Capture, Recorder, Interception --------------------------------------------------------
 
     async def storage_state(self) -> bytes:
         """Cookies, local storage and IndexedDB, as JSON for `BrowserHost.driver(storage_state=…)`."""

@@ -33,9 +33,9 @@ from agentloop.guard.network.guard import Boundary
 from agentloop.guard.network.relay import Peer
 from agentloop.guard.network.request import Credentials
 
-__all__ = ["FilteringProxy", "Holding", "RefusingProxy"]
+__all__ = ["BeforeConnect", "FilteringProxy", "RefusingProxy"]
 
-Holding: TypeAlias = Callable[[str, int, str], Awaitable[None]]
+BeforeConnect: TypeAlias = Callable[[str, int, str], Awaitable[None]]
 """Awaited with host, port and scheme ("" in a tunnel) of what may be reached; it may raise `RequestRefused`."""
 
 _log = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ class FilteringProxy(_Listener):
 
     It has its own port, user name and password; without those it answers 407 to everybody else.
     A request for `probe_host`, which leads nowhere, is neither judged nor told of: it sets `probed`, which proves
-    that whoever asked goes through here. `holding` may wait before a host is connected to, and raise `RequestRefused`.
+    that whoever asked goes through here. `before_connect` may wait before a host is connected to, and raise `RequestRefused`.
     What passes is counted, and held to a cap, by the run's `door`; without
     one by a door of its own. Raises `InvalidInput` when the boundary holds a pattern with a path.
     """
@@ -174,7 +174,7 @@ class FilteringProxy(_Listener):
         self._own_credentials = Credentials.random()
         self.probe_host = f"{secrets.token_hex(16)}.invalid"
         self.probed = False
-        self.holding: Holding | None = None
+        self.before_connect: BeforeConnect | None = None
         super().__init__(
             _Probed(boundary.for_browser(), self.probe_host, held=self._held),
             boundary.own_ports,
@@ -185,8 +185,8 @@ class FilteringProxy(_Listener):
         )
 
     async def _held(self, checked: Checked, scheme: str) -> Checked:
-        if self.holding is not None:
-            await self.holding(checked.host, checked.port, scheme)
+        if self.before_connect is not None:
+            await self.before_connect(checked.host, checked.port, scheme)
         return checked
 
     def _decide(self, decision: NetworkDecision) -> None:
