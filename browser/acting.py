@@ -30,7 +30,7 @@ _APPEARED_LIMIT = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """What a perform tells about itself.
+    """What an act tells about itself.
 
     `verb` and `values` are what was really done where that differs from what was asked; `changed` None leaves
     it to what was seen; `secret` keeps the values out of the receipt; `goal` is the mark dragged onto.

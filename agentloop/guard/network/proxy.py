@@ -158,9 +158,9 @@ class FilteringProxy(_Listener):
 
     It has its own port, user name and password; without those it answers 407 to everybody else.
     A request for `probe_host`, which leads nowhere, is neither judged nor told of: it sets `probed`, which proves
-    that whoever asked goes through here. `before_connect` may wait before a host is connected to, and raise `RequestRefused`.
-    What passes is counted, and held to a cap, by the run's `door`; without
-    one by a door of its own. Raises `InvalidInput` when the boundary holds a pattern with a path.
+    that whoever asked goes through here. `before_connect` may wait before a host is connected to, and raise
+    `RequestRefused`. What passes is counted, and held to a cap, by the run's `door`; without one by a door of its
+    own. Raises `InvalidInput` when the boundary holds a pattern with a path.
     """
 
     def __init__(
