@@ -8,7 +8,6 @@ one listening socket and nothing else until somebody connects.
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -17,6 +16,7 @@ from typing import Self, TypeAlias
 import h11
 
 from agentloop.errors import Closed, RequestRefused
+from agentloop.guard.logs import logger
 from agentloop.guard.network.base import (
     Checked,
     DecisionCount,
@@ -38,7 +38,7 @@ __all__ = ["BeforeConnect", "FilteringProxy", "RefusingProxy"]
 BeforeConnect: TypeAlias = Callable[[str, int, str], Awaitable[None]]
 """Awaited with host, port and scheme ("" in a tunnel) of what may be reached; it may raise `RequestRefused`."""
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 _CLOSE_S = 5.0
 # So many more connections are told why they are refused; those beyond get the bare status.
 _TOLD = 64

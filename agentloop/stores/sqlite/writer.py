@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,6 +10,7 @@ from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 from agentloop.errors import Closed, InvalidInput
+from agentloop.guard.logs import logger
 from agentloop.stores.sqlite.connection import connect, explained, unreadable
 
 __all__ = ["Writer"]
@@ -18,7 +18,7 @@ __all__ = ["Writer"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 class Writer:
