@@ -29,9 +29,11 @@ function reaches(element, hit) {
   return false;
 }
 
-function pointOn(element, target) {
+// `at`, a place of this window, is kept where it reaches the element.
+function pointOn(element, target, at) {
   const view = viewOf(target);
   if (!view) return null;
+  if (at && reaches(element, hitAt(view, (at[0] - view.ox) / view.k, (at[1] - view.oy) / view.k))) return at;
   const clip = tagOf(target) === "area" ? null : clipOf(target);
   const boxes = [];
   for (const line of linesOf(target)) {
@@ -43,30 +45,48 @@ function pointOn(element, target) {
   return point && toTop(view, point[0], point[1]);
 }
 
+// Words may come to a name, or go, without making it another thing's: hover effects do that, and hidden counts.
+function goesOn(name, now) {
+  const [before, after] = [name, now].map((text) => foldDigits(foldCase(text)).replace(/…$/, ""));
+  return after.startsWith(before) || before.startsWith(after);
+}
+
 function standing(element, check, context) {
   if (check) {
-    const { signature } = entries.get(keyOf(element));
+    const { signature, name: listed } = entries.get(keyOf(element));
     const name = nameOf(element, roleOf(element));
-    if (signature !== null && signatureOf(element) !== signature) return { state: "changed", name };
+    if (signature !== null && (signatureOf(element) !== signature || !goesOn(listed, name))) return { state: "changed", name };
     if (context !== null && contextOf(element, name) !== context) return { state: "moved", name };
   }
   if (isDisabled(element)) return { state: "disabled" };
   return null;
 }
 
+function standingUnderPointer(element) {
+  const now = nameOf(element, roleOf(element));
+  const { signature, aimed: name } = entries.get(keyOf(element));
+  const same = name ? goesOn(name, now) : signature === null || signatureOf(element) === signature;
+  if (!same) return { state: "changed", name: now };
+  return isDisabled(element) ? { state: "disabled" } : null;
+}
+
 // `context`: what must still stand beside it, null for no matter; `check`: compare with what was listed.
-function aim({ key, check = true, context = null, scroll = true }) {
+// `at`: the pointer has come there since it was aimed at, and is about to press.
+function aim({ key, check = true, context = null, scroll = true, at = null }) {
   const element = elementOf(key);
   if (!element) return { state: "gone", token };
-  const wrong = standing(element, check, context);
+  const wrong = at ? standingUnderPointer(element) : standing(element, check, context);
   if (wrong) return { ...wrong, token };
   const target = targetOf(element);
   if (!linesOf(target).length || (tagOf(target) !== "area" && !isRendered(target))) return { state: "hidden", token };
   nearby.forget(element);
   for (const block of scroll ? SCROLL_BLOCKS : [null]) {
     if (block) bringIntoView(target, block);
-    const point = pointOn(element, target);
-    if (point) return { state: "ok", name: nameOf(element, roleOf(element)), x: point[0], y: point[1], scrolled: block !== null, token };
+    const point = pointOn(element, target, at);
+    if (!point) continue;
+    const name = nameOf(element, roleOf(element));
+    if (!at) entries.get(key).aimed = name;
+    return { state: "ok", name, x: point[0], y: point[1], scrolled: block !== null, token };
   }
   return { state: "covered", by: describe(coverOf(target)), token };
 }
@@ -101,11 +121,11 @@ const painted = () =>
 
 // Carries a point of a frame's window to this one, if nothing here lies over the frame at that point.
 // `moved`: the frame has just scrolled, which may scroll this window too, a little later.
-async function through({ key, x, y, moved = false }) {
+async function through({ key, x, y, moved = false, scroll = true }) {
   const element = elementOf(key);
   if (!element) return { state: "gone", token };
   if (moved) await painted();
-  for (const block of SCROLL_BLOCKS) {
+  for (const block of scroll ? SCROLL_BLOCKS : [null]) {
     if (block) {
       bringIntoView(element, block);
       await painted();

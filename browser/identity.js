@@ -2,7 +2,7 @@
 
 const token = crypto.getRandomValues(new Uint32Array(3)).reduce((text, word) => text + word.toString(36), "");
 const keys = new WeakMap(); // element -> key
-const entries = new Map(); // key -> { element, signature }
+const entries = new Map(); // key -> { element, signature, name, aimed }
 const KEPT_ENTRIES = 5000;
 let lastKey = 0;
 
@@ -10,7 +10,7 @@ function keyOf(element) {
   let key = keys.get(element);
   // Not only a count: a key of the document before must not fit an element of this one.
   if (!key) keys.set(element, (key = `${token.slice(0, 6)}.${++lastKey}`));
-  if (!entries.has(key)) entries.set(key, { element, signature: null });
+  if (!entries.has(key)) entries.set(key, { element, signature: null, name: "", aimed: "" });
   return key;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar, cast
 
 from agentloop.browser.abilities import Keys, Pointer
@@ -11,11 +12,15 @@ from agentloop.browser.keys import KEY_EXAMPLES, chord
 from agentloop.browser.listing import Aim
 from agentloop.browser.marks import Marks
 from agentloop.browser.page import evaluate
+from agentloop.browser.words import say
 from agentloop.errors import InvalidInput, TargetError
 
 __all__ = ["LONG", "Input", "ability"]
 
 A = TypeVar("A")
+
+_TRIES = 3
+_SAME_PX = 1.0
 
 LONG = 2_000
 """Characters beyond which a form control is filled rather than typed into."""
@@ -38,14 +43,29 @@ class Input:
         self._marks = marks
 
     async def click(self, aim: Aim, *, button: MouseButton = "left", count: int = 1) -> None:
-        """Clicks the aimed point; with ten methods only a plain click of an element is possible."""
+        """Clicks the aimed point; with ten methods only a plain click of an element is possible.
+
+        The target is checked once more when the pointer is there. Raises `TargetError` when it is another thing then.
+        """
         if isinstance(self._driver, Pointer):
+            aim = await self._pointed(self._driver, aim)
             await self._driver.pointer_click(aim.x, aim.y, button=button, count=count)
             return
         if button != "left" or count != 1 or not aim.key:
             ability(self._driver, Pointer, "click")
         async with self._marks.tag(aim) as selector:
             await self._driver.click(selector)
+
+    async def _pointed(self, pointer: Pointer, aim: Aim) -> Aim:
+        if not aim.key:
+            return aim
+        for _ in range(_TRIES):
+            await pointer.pointer_move(aim.x, aim.y)
+            now = await self._marks.under_pointer(aim)
+            if abs(now.x - aim.x) <= _SAME_PX and abs(now.y - aim.y) <= _SAME_PX:
+                return replace(now, x=aim.x, y=aim.y)
+            aim = now
+        raise TargetError(say("gives_way"), reason="covered")
 
     async def press(self, keys: str) -> None:
         """Presses a key or chord where the focus is. Raises `InvalidInput` with key names for what is none."""

@@ -70,7 +70,7 @@ class Aim:
     """A checked place to act on: `key` names the element inside `frame`; a click at `x`, `y` reaches it.
 
     `mark` has its name as it is now. `scrolled`: the page was scrolled to reach it. `repaired`: the marked element
-    was gone and this is the one that took its place.
+    was gone and this is the one that took its place. `inner` is the point in its frame.
     """
 
     mark: Mark | None
@@ -80,6 +80,7 @@ class Aim:
     y: float
     scrolled: bool = False
     repaired: bool = False
+    inner: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -138,7 +138,7 @@ function markOf(element, view, visible, point, active) {
   const name = nameOf(element, role);
   const context = contextOf(element, name);
   const key = keyOf(element);
-  entries.get(key).signature = signatureOf(element);
+  Object.assign(entries.get(key), { signature: signatureOf(element), name });
   const [left, top] = toTop(view, visible[0], visible[1]);
   const [px, py] = toTop(view, point[0], point[1]);
   const w = widthOf(visible) * view.k;

@@ -155,18 +155,37 @@ class Marks:
             raise _refusal(found, answer)
         return replace(await self._aimed(found, found.frame, found.key, answer), repaired=True)
 
-    async def _aimed(self, mark: Mark | None, frame: str, key: str, answer: dict[str, Any]) -> Aim:
+    async def under_pointer(self, aim: Aim) -> Aim:
+        """The same once the pointer is at its point and nothing pressed yet: `aim` itself, or where it went to since.
+
+        Pages change things as a pointer comes near. Words that were added are let pass, other words are refused.
+        Raises `TargetError` as `aim` does. Nothing is scrolled for it, unless the element was replaced.
+        """
+        request: dict[str, Json] = {"op": "aim", "key": aim.key, "scroll": False, "at": list(aim.inner)}
+        answer = await self._run(aim.frame, request)
+        if answer["state"] == "gone" and aim.mark is not None:
+            return await self.aim(aim.mark)
+        if answer["state"] != "ok":
+            raise _refusal(aim.mark, answer)
+        now = await self._aimed(aim.mark, aim.frame, aim.key, answer, scroll=False)
+        return replace(now, scrolled=aim.scrolled, repaired=aim.repaired)
+
+    async def _aimed(
+        self, mark: Mark | None, frame: str, key: str, answer: dict[str, Any], *, scroll: bool = True
+    ) -> Aim:
         x, y, scrolled = answer["x"], answer["y"], answer["scrolled"]
+        own = Aim(mark=mark, frame=frame, key=key, x=x, y=y, inner=(x, y))
         if mark is not None:
-            mark = replace(mark, name=answer.get("name", mark.name))
+            mark = replace(mark, name=answer["name"])
         inner = frame
         while inner in self._parents:
             inner, holder = self._parents[inner]
-            answer = await self._run(inner, {"op": "through", "key": holder, "x": x, "y": y, "moved": scrolled})
+            place = {"op": "through", "key": holder, "x": x, "y": y, "moved": scrolled, "scroll": scroll}
+            answer = await self._run(inner, place)
             if answer["state"] != "ok":
                 raise _refusal(mark, answer)
             x, y, scrolled = answer["x"], answer["y"], scrolled or answer["scrolled"]
-        return Aim(mark=mark, frame=frame, key=key, x=x, y=y, scrolled=scrolled)
+        return replace(own, mark=mark, x=x, y=y, scrolled=scrolled)
 
     async def aim_selector(self, selector: str) -> Aim:
         """The first rendered match of a CSS selector: the main frame first, then the others; open shadow roots count.

@@ -54,6 +54,7 @@ class PageSession:
         self.tree = FrameTree()
         self.choosers = FileChooserHandler()
         self.crashed = False
+        self.pointer: tuple[float, float] | None = None
         self._cdp: CDPSession | None = None
         self._remote: dict[PlaywrightFrame, CDPSession] = {}
         self._local: set[PlaywrightFrame] = set()

@@ -28,7 +28,6 @@ from agentloop.drivers.navigation import goto
 from agentloop.drivers.page_keeper import PageKeeper
 from agentloop.drivers.page_session import PageSession
 from agentloop.drivers.picture import take_picture
-from agentloop.drivers.pressing import held_keys, key_name, pressed_key
 from agentloop.drivers.refusals import Refusals
 from agentloop.drivers.tab_set import TabSet
 from agentloop.drivers.trace import Trace
@@ -208,7 +207,7 @@ class PlaywrightDriver:
 
     async def key_event(self, text: str) -> None:
         """Presses a named key or types `text` into whatever has the focus."""
-        name = pressed_key(text)
+        name = pressing.pressed_key(text)
         async with self.watch(), self._keeper.page("key_event", _ACT_S) as session:
             keyboard = session.page.keyboard
             await (keyboard.press(name) if name is not None else keyboard.type(text))
@@ -252,9 +251,8 @@ class PlaywrightDriver:
         self, x: float, y: float, *, button: MouseButton = "left", count: int = 1, modifiers: Sequence[str] = ()
     ) -> None:
         """Moves to the point and clicks there with trusted input."""
-        held = [key_name(name) for name in modifiers]
-        async with self._keeper.page(f"click at {x:g}, {y:g}", _ACT_S) as session, held_keys(session.page, held):
-            await pressing.click(session, x, y, button=button, count=count)
+        async with self._keeper.page(f"click at {x:g}, {y:g}", _ACT_S) as session:
+            await pressing.click(session, x, y, button=button, count=count, modifiers=modifiers)
 
     async def pointer_move(self, x: float, y: float) -> None:
         """Moves the pointer there."""
@@ -276,7 +274,7 @@ class PlaywrightDriver:
 
     async def press(self, keys: str) -> None:
         """Presses one chord in whatever has the focus."""
-        name = key_name(keys)
+        name = pressing.key_name(keys)
         async with self._keeper.page(f"press {keys}", _ACT_S) as session:
             await session.page.keyboard.press(name)
 

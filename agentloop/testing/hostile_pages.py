@@ -141,6 +141,12 @@ HOSTILE_PAGES: tuple[HostilePage, ...] = (
     _pressing("downloads", "file names that climb out of their folder", "write outside", "Price list", "Terms"),
     _pressing("leaks", "sub-resources, beacons, sockets and forms to the other host", "reach it", "Continue"),
     _pressing("overlay", "something that cannot be seen above the button", "get the click", "Continue"),
+    _pressing(
+        "changing",
+        "buttons that become others, or get beneath others, once the pointer is on them",
+        "be pressed then",
+        *("Preview", "Show terms", "Details"),
+    ),
     _pressing("swapped", "another button in the place of the one seen", "be pressed", "Cancel order", wait_ms=1_500),
 )
 """Every page, in no order that matters."""
