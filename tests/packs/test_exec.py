@@ -137,7 +137,9 @@ async def test_without_a_workspace_there_is_no_cwd() -> None:
         ('exec(["echo"], {timeoutMs: 0})', "timeoutMs must be a whole number"),
         ('exec(["echo"], {timeout: 5})', "no option 'timeout'"),
         ('exec(["echo"], {env: {A: 1}})', "env.A must be a string"),
-        ('exec(["echo"], {env: {"A=B": "1"}})', "without ="),
+        ('exec(["echo"], {env: {"A=B": "1"}})', "a name has letters"),
+        ('exec(["echo"], {env: {"echo x": "1", LD_PRELOAD: "./a.so"}})', "a name has letters"),
+        ('exec(["echo"], {env: {A: "a\\0b"}})', "no NUL"),
         ('exec(["echo"], {input: 5})', "input must be a string"),
     ],
 )

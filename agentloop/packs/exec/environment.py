@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -33,16 +34,20 @@ _HARMLESS: Final = frozenset(
 )
 
 
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
 def base_environment(environ: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
     """The variables passed on, then the operator's."""
     return {name: environ[name] for name in PASSED if name in environ} | dict(own)
 
 
 def checked(env: Mapping[str, str]) -> Mapping[str, str]:
-    """The script's variables. Raises `InvalidInput` for what no environment can hold."""
+    """The script's variables. Raises `InvalidInput` for a name that is none, and for a value with a NUL in it."""
     for name, value in env.items():
-        if not name or "=" in name or "\0" in name or "\0" in value:
-            raise InvalidInput(f"env has no place for {name!r}: a name is not empty, without = and NUL")
+        # A name with a space in it would stand in the question, and in the grant, like words of the command.
+        if not _NAME.fullmatch(name) or "\0" in value:
+            raise InvalidInput(f"env has no place for {name!r}: a name has letters, digits and _, a value no NUL")
     return env
 
 
