@@ -27,6 +27,7 @@ _LINE: Final = 998
 """Characters of recipient and subject: what a line of a message may hold (RFC 5322, 2.1.1)."""
 _MOST_BODY: Final = 1024 * 1024
 _SHOWN: Final = 500
+_ENCODED: Final = re.compile(r"=\?[^?\s]+\?[bqBQ]\?")
 _BREAK: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -114,6 +115,8 @@ def _text(value: Json) -> str:
 def _line(name: str, value: str) -> str:
     if _BREAK.search(value):
         raise InvalidInput(f"sendEmail: {name} must be one line: a break in it would begin another header")
+    if _ENCODED.search(value):
+        raise InvalidInput(f"sendEmail: {name} has an encoded word (=?…?=): write the text itself, as it is to be read")
     if len(value) > _LINE:
         raise InvalidInput(f"sendEmail: {name} has {len(value)} characters, at most {_LINE} are sent")
     return value

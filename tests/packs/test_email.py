@@ -85,6 +85,16 @@ async def test_no_line_can_bring_in_another_header(name: str, end: str) -> None:
     assert not outbox.sent
 
 
+@pytest.mark.parametrize("name", ["to", "subject"])
+@pytest.mark.parametrize("word", ["=?utf-8?q?=0aBcc:_eve=40example.com?=", "=?UTF-8?B?ZXZlQGV4YW1wbGUuY29t?= <a@b.c>"])
+async def test_nobody_is_asked_about_what_is_read_otherwise(name: str, word: str) -> None:
+    outbox, person = Outbox(), Person(answer=True)
+    fields = {"to": "a@b.c", "subject": "x", name: word}
+    async with scripts_with(email_capability(outbox), policy=DefaultPolicy(), person=person) as scripts:
+        assert f"{name} has an encoded word" in await scripts.error(f"sendEmail({json.dumps(fields)})")
+    assert not outbox.sent and not person.asked
+
+
 @pytest.mark.parametrize("field", ["to", "subject", "body"])
 async def test_what_is_too_long_is_refused(field: str) -> None:
     message = f"{{to: 'a@b.c', {field}: 'x'.repeat(1100000)}}"
