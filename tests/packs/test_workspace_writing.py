@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentloop.errors import FileConflict
-from agentloop.guard.policy import DefaultPolicy
+from agentloop.guard.policy import AllowAll, DefaultPolicy
 from agentloop.packs.workspace import Root, WorkspaceLimits, workspace_capability
 from agentloop.packs.workspace.threads import GaveUp, Stop
 from agentloop.packs.workspace.writing import plan_write, put
@@ -146,3 +146,12 @@ def test_a_write_that_is_stopped_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(FileConflict):
         put(root, change, Stop())
     root.close()
+
+
+async def test_an_edit_that_grows_beyond_all_memory_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a" * 4_000_000)
+    async with scripts_with(workspace_capability(tmp_path), policy=AllowAll()) as scripts:
+        thrown = await scripts.error('editFile("a.txt", "a", "b".repeat(1_000_000), {all: true})')
+    assert "would have 4000000000000 bytes, at most" in thrown
+    assert path.stat().st_size == 4_000_000

@@ -70,10 +70,11 @@ def plan_edit(root: Root, path: str, edit: Edit, *, most: int, stop: Stop) -> Ch
         if is_binary(data):
             raise InvalidInput(f"{path!r} is binary: only text can be edited")
         count = _counted(path, data, find, all=edit.all)
-        content = data.replace(find, replace)
-        if len(content) > most:
-            raise InvalidInput(f"{path!r} would have {len(content)} bytes, at most {most} are written")
-        return _change(place, found, content, state, replaced=count)
+        # Before it is made: a short text for each of many shorter ones may be more than there is memory.
+        size = len(data) + count * (len(replace) - len(find))
+        if size > most:
+            raise InvalidInput(f"{path!r} would have {size} bytes, at most {most} are written")
+        return _change(place, found, data.replace(find, replace), state, replaced=count)
 
 
 def put(root: Root, change: Change, stop: Stop) -> None:
