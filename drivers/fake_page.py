@@ -252,7 +252,7 @@ class FakeDocument:
             if getattr(element.declared, state):
                 return {"state": state, "token": self.token}
         x, y = _LEFT + _WIDTH / 2, element.y + _HEIGHT / 2
-        return {"state": "ok", "x": x, "y": y, "scrolled": False, "token": self.token}
+        return {"state": "ok", "name": element.declared.name, "x": x, "y": y, "scrolled": False, "token": self.token}
 
     def _find(self, request: dict[str, Any]) -> Json:
         element = self.find(request["selector"])
