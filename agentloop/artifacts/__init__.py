@@ -10,15 +10,15 @@ from agentloop.artifacts.base import Artifacts
 if TYPE_CHECKING:
     from agentloop.artifacts.folder import FolderArtifacts
     from agentloop.artifacts.redacted import RedactedArtifacts
-    from agentloop.artifacts.scan import Leak, Report, Scanner
+    from agentloop.artifacts.scan import Leak, Scanner, ScanReport
 
-__all__ = ["Artifacts", "FolderArtifacts", "Leak", "RedactedArtifacts", "Report", "Scanner"]
+__all__ = ["Artifacts", "FolderArtifacts", "Leak", "RedactedArtifacts", "ScanReport", "Scanner"]
 
 _LAZY = {
     "FolderArtifacts": "agentloop.artifacts.folder",
     "Leak": "agentloop.artifacts.scan",
     "RedactedArtifacts": "agentloop.artifacts.redacted",
-    "Report": "agentloop.artifacts.scan",
+    "ScanReport": "agentloop.artifacts.scan",
     "Scanner": "agentloop.artifacts.scan",
 }
 

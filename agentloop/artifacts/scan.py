@@ -22,7 +22,7 @@ from typing import Final
 from agentloop.guard.redact import Redactor
 from agentloop.guard.secrets import Secret
 
-__all__ = ["Leak", "Report", "Scanner"]
+__all__ = ["Leak", "ScanReport", "Scanner"]
 
 _PART: Final = 16 << 20
 _OVERLAP: Final = 64 << 10
@@ -51,7 +51,7 @@ class Leak:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class ScanReport:
     """What a scan came to: `leaks`, how many `files` were looked through, and `unread` ones with the reason."""
 
     leaks: tuple[Leak, ...] = ()
@@ -74,7 +74,7 @@ class Scanner:
         self._left = self._opened = 0
         self._cut = False
 
-    def paths(self, paths: Iterable[str | os.PathLike[str]]) -> Report:
+    def paths(self, paths: Iterable[str | os.PathLike[str]]) -> ScanReport:
         """What is found in files and in all files of folders; links are not followed."""
         leaks: dict[Leak, None] = {}
         unread: list[str] = []
@@ -91,7 +91,7 @@ class Scanner:
                     unread.append(f"{path}: it is too much, or too much is compressed in it")
             except OSError as error:
                 unread.append(f"{path}: {error.strerror or error}")
-        return Report(leaks=tuple(leaks), files=files, unread=tuple(unread))
+        return ScanReport(leaks=tuple(leaks), files=files, unread=tuple(unread))
 
     def text(self, text: str, place: str) -> tuple[Leak, ...]:
         """What is found in a text."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from agentloop.artifacts.scan import Leak, Report, Scanner
+from agentloop.artifacts.scan import Leak, Scanner, ScanReport
 from agentloop.run.context import RunContext
 
 __all__ = ["SCAN_S", "tell_leaks"]
@@ -46,12 +46,12 @@ async def tell_leaks(context: RunContext) -> None:
         await emit("warning", content=f"not looked through for secrets: {'; '.join(report.unread[:_SHOWN])}")
 
 
-def _looked(scanner: Scanner, rows: Sequence[tuple[str, str]], places: Sequence[Path]) -> Report:
+def _looked(scanner: Scanner, rows: Sequence[tuple[str, str]], places: Sequence[Path]) -> ScanReport:
     found: dict[Leak, None] = {}
     for name, text in rows:
         found |= dict.fromkeys(scanner.text(text, name))
     report = scanner.paths(places)
-    return Report(leaks=(*found, *report.leaks), files=report.files, unread=report.unread)
+    return ScanReport(leaks=(*found, *report.leaks), files=report.files, unread=report.unread)
 
 
 async def _rows(context: RunContext) -> list[tuple[str, str]]:
