@@ -20,7 +20,6 @@ __all__ = [
     "standing_names",
     "warn_beside_browser",
     "warn_of_packs_beside_pages",
-    "withheld",
 ]
 
 _BESIDE_A_PAGE = ("workspace", "exec")
@@ -52,7 +51,7 @@ def _skills(settings: Settings, folder: str | os.PathLike[str] | None) -> Set[st
 
 def standing_names(settings: Settings) -> tuple[str, ...]:
     """The packs of a run without a browser of its own."""
-    out = withheld(settings)
+    out = _withheld(settings)
     return tuple(name for name in dict.fromkeys((*STANDING, *settings.packs)) if name not in out)
 
 
@@ -67,7 +66,7 @@ def standing_capabilities(settings: Settings, folder: str | os.PathLike[str]) ->
 
 def added_capabilities(options: TaskOptions, *, besides: Set[str]) -> tuple[Capability, ...]:
     """What `--with` adds to those named `besides`, set up as the options say. Raises `InvalidInput`."""
-    out = withheld(options.settings) | besides
+    out = _withheld(options.settings) | besides
     return _set_up(options.settings, options.cwd, [name for name in options.settings.packs if name not in out])
 
 
@@ -96,7 +95,7 @@ def warn_beside_browser(settings: Settings) -> None:
         warn_of_packs_beside_pages(settings, standing_names(settings))
 
 
-def withheld(settings: Settings) -> Set[str]:
+def _withheld(settings: Settings) -> Set[str]:
     """The names of what is left out, whoever added it."""
     network = {"fetch", "http"} if settings.no_network else set()
     return network | ({"exec"} if settings.no_exec else set())

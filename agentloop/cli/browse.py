@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentloop.loop import RunHandle
     from agentloop.records import Session
 
-__all__ = ["command", "open_run", "with_browser"]
+__all__ = ["command", "open_run"]
 
 
 @click.command("browse")
@@ -33,7 +33,7 @@ def command(task: tuple[str, ...], **given: Any) -> int:
     Without words the task is read from standard input. Options may stand before and after it.
     """
     choices = TaskOptions.read(given)
-    choices = with_browser(choices)
+    choices = _with_browser(choices)
     message = read_message(task)
     from agentloop.cli.adding import check_names
     from agentloop.cli.perform import perform
@@ -42,7 +42,7 @@ def command(task: tuple[str, ...], **given: Any) -> int:
     return perform(choices, lambda command, session, on_event: open_run(command, session, on_event, message=message))
 
 
-def with_browser(choices: TaskOptions) -> TaskOptions:
+def _with_browser(choices: TaskOptions) -> TaskOptions:
     """The options, with the browser among what is enabled."""
     enable = choices.settings.enable
     if enable is None or "browser" in enable:

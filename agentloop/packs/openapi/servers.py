@@ -12,7 +12,7 @@ from agentloop.guard.network.url import parse_url
 from agentloop.packs.openapi.names import near
 from agentloop.packs.openapi.node import Node
 
-__all__ = ["Servers", "base_of"]
+__all__ = ["Servers"]
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
@@ -25,7 +25,7 @@ class Servers:
     """
 
     def __init__(self, *, base_url: str | None, url: str, variables: Mapping[str, str]) -> None:
-        self._fixed = None if base_url is None else base_of(base_url, "base_url")
+        self._fixed = None if base_url is None else _base_of(base_url, "base_url")
         self._url = url
         self._variables = dict(variables)
         self._known: set[str] = set()
@@ -38,7 +38,7 @@ class Servers:
             servers = level.get("servers")
             if servers is not None and (first := next(servers.elements(), None)) is not None:
                 return self._filled(first)
-        return base_of(_joined(self._url, "/", "url"), "url") if self._url else ""
+        return _base_of(_joined(self._url, "/", "url"), "url") if self._url else ""
 
     def check(self) -> None:
         """Raises for a variable that was given and that no server has."""
@@ -71,12 +71,12 @@ class Servers:
 
     def _absolute(self, url: str, server: Node) -> str:
         if _SCHEME.match(url):
-            return base_of(url, f"{server.place}/url")
+            return _base_of(url, f"{server.place}/url")
         if not self._url:
             raise InvalidInput(
                 f"{server.place}/url: {url!r} is relative: give base_url, or url, the document's own address"
             )
-        return base_of(_joined(self._url, url, f"{server.place}/url"), f"{server.place}/url")
+        return _base_of(_joined(self._url, url, f"{server.place}/url"), f"{server.place}/url")
 
 
 def _joined(url: str, relative: str, place: str) -> str:
@@ -86,7 +86,7 @@ def _joined(url: str, relative: str, place: str) -> str:
         raise InvalidInput(f"{place}: {relative[:120]!r} is no URL") from None
 
 
-def base_of(url: str, place: str) -> str:
+def _base_of(url: str, place: str) -> str:
     """A base URL without the slash at its end. Raises `InvalidInput` for one that cannot be one."""
     try:
         parts = urlsplit(url)
