@@ -67,8 +67,8 @@ def browser_pack(
     watcher = Watcher(browser, artifacts=context.artifacts, chars=look_chars)
     approver = confirm or Confirm((), Permission(context), browser.driver, workspace=context.workspace)
     browser.set_approver(approver)
-    desk = _Desk(browser, context, watcher, approver)
-    primitives = {f"browser.{name}": desk.primitive(name) for name in verbs(able)}
+    calls = _VerbCalls(browser, context, watcher, approver)
+    primitives = {f"browser.{name}": calls.primitive(name) for name in verbs(able)}
     texts = help_texts(able)
     if globals:
         for name in taught_verbs(able):
@@ -80,9 +80,9 @@ def browser_pack(
         declarations=taught(able) if globals else declared(able),
         help=texts,
         primitives=primitives,
-        observe=desk.observe if observe else None,
+        observe=calls.observe if observe else None,
         receipts=browser.take_receipts,
-        renew=desk.renew,
+        renew=calls.renew,
     )
 
 
@@ -242,7 +242,7 @@ class _Teller:
         await self._emit("act", content=event_line(act, receipt), args=event_args(act, receipt))
 
 
-class _Desk:
+class _VerbCalls:
     """What stands between a script's call and the verb: reading, approval, events, and the end of a lost browser."""
 
     def __init__(self, browser: Browser, context: BuildContext, watcher: Watcher, confirm: Confirm) -> None:
