@@ -525,9 +525,17 @@ async def test_a_question_goes_with_its_run(driver: PlaywrightDriver, site: Coun
 async def test_what_a_page_begins_by_itself_is_asked_about_and_told(
     driver: PlaywrightDriver, site: CountingServer
 ) -> None:
-    html = "<form id=f method=post action=/buy></form><script>setTimeout(() => f.submit(), 700)</script>"
+    asked = asyncio.Event()
+
+    async def meanwhile() -> None:
+        asked.set()
+
+    html = "<form id=f method=post action=/buy></form>"
     async with browsing(driver, site, html, "submit", answer=False) as it:
-        await it.ok("sleep(1500)")
+        it.person.meanwhile = meanwhile
+        await driver.eval("void setTimeout(() => f.submit(), 0)")
+        async with asyncio.timeout(10):
+            await asked.wait()
         await driver.settled()
         assert len(it.person.asked) == 1 and " by itself: the page sends " in it.person.asked[0]
         assert site.posts() == []
