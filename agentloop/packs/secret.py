@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeAlias
 
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.errors import AgentLoopError, EndRun, EndTurn, InvalidInput, PolicyDenied, WorldError
 from agentloop.guard.secrets import Secret, Secrets
+from agentloop.packs.backend import bounded
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.permission import Permission
-from agentloop.packs.resources import help_texts, text
+from agentloop.packs.resources import help_texts, say, text
 from agentloop.records import Json
 
 __all__ = ["LOOKUP_S", "SecretBackend", "secret_capability", "secret_pack"]
@@ -54,7 +56,8 @@ def secret_pack(
 
 
 def _bound(secrets: Secrets) -> str:
-    return "".join(f"// secret({secret.name!r}) is for {secret.hosts}\n" for secret in secrets).replace("'", '"')
+    lines = (say("secret.md", "bound", name=json.dumps(secret.name), hosts=secret.hosts) for secret in secrets)
+    return "".join(f"{line}\n" for line in lines)
 
 
 class _Finder:
@@ -93,13 +96,11 @@ class _Finder:
             return found
 
     async def _looked_up(self, backend: SecretBackend, name: str) -> Secret | None:
+        late = f"not found within {LOOKUP_S:g} s"
         try:
-            async with asyncio.timeout(LOOKUP_S):
-                return await backend(name)
+            return await bounded(backend(name), seconds=LOOKUP_S, late=late)
         except (EndRun, EndTurn, InvalidInput):
             raise
-        except TimeoutError:
-            raise WorldError(f'secret("{name}"): not found within {LOOKUP_S:g} s') from None
         except AgentLoopError as error:
             raise WorldError(f'secret("{name}"): {error}') from None
         except Exception as error:  # the border: a backend is foreign code, and its failure is the script's to catch
