@@ -23,7 +23,7 @@ from agentloop.packs.html import html_to_markdown
 from agentloop.packs.options import Options, text_argument
 from agentloop.packs.permission import Permission, WebPermission
 from agentloop.packs.resources import help_texts, text
-from agentloop.packs.secret_sending import fill_secrets
+from agentloop.packs.secret_sending import admit_without_secrets, fill_secrets
 from agentloop.records import Json
 
 __all__ = ["Sender", "Web", "fetch_capability", "fetch_pack"]
@@ -141,7 +141,7 @@ class Sender:
                 request.url,
                 headers=request.headers,
                 body=request.body,
-                admit=self._web.admit,
+                admit=admit_without_secrets(secrets, request.url, self._web.admit),
                 only_to=filled.origins,
             )
         except AgentLoopError as error:

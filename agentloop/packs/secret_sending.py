@@ -9,11 +9,14 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from agentloop.errors import InvalidInput, RequestRefused
-from agentloop.guard.network.url import parse_url
+from agentloop.guard.network.base import Checked
+from agentloop.guard.network.client import Admit
+from agentloop.guard.network.url import Url, parse_url
+from agentloop.guard.redact import Redactor
 from agentloop.guard.secrets import Secret, Secrets
 from agentloop.records import Json
 
-__all__ = ["SecretRequest", "fill_secrets"]
+__all__ = ["SecretRequest", "admit_without_secrets", "fill_secrets"]
 
 _CARRYING: Final = ("headers", "body", "json", "form", "auth")
 _FORM: Final = "x-www-form-urlencoded"
@@ -58,6 +61,32 @@ def fill_secrets(secrets: Secrets, url: Json, options: Json) -> SecretRequest:
     return SecretRequest(options=filled, origins=origins)
 
 
+def admit_without_secrets(secrets: Secrets, first: Url, admit: Admit) -> Admit:
+    """`admit` for a request to `first`, which follows no redirect that would tell another host a secret in its URL.
+
+    A server that may know the secret puts it there when it redirects to where a script told it to.
+    """
+    if not secrets:
+        return admit
+
+    async def admitted(url: Url) -> Checked:
+        if url != first and (secret := _told_by(url, secrets)):
+            raise RequestRefused(
+                f"the redirect to {url.origin} has secret {secret.name} in its URL, which may go to {secret.hosts} "
+                "and nowhere else: it was not followed",
+                host=url.host,
+                rule="secret",
+            )
+        return await admit(url)
+
+    return admitted
+
+
+def _told_by(url: Url, secrets: Secrets) -> Secret | None:
+    strangers = (secret for secret in secrets if url.origin not in secret.origins)
+    return next((secret for secret in strangers if Redactor(secret.pairs()).sees(str(url))), None)
+
+
 def _refuse_in_url(secrets: Secrets, url: Json) -> None:
     for secret in secrets:
         # A host is the same in small letters.
@@ -87,7 +116,8 @@ def _origins(used: tuple[Secret, ...], url: Json) -> frozenset[str]:
 
 
 def _writing(body: str, headers: Json) -> Callable[[str], str]:
-    kinds = [str(value) for name, value in headers.items() if name.lower() == "content-type"] if headers else []
+    given = headers if isinstance(headers, Mapping) else {}
+    kinds = [str(value) for name, value in given.items() if name.lower() == "content-type"]
     kind = kinds[0].lower() if kinds else ""
     if _FORM in kind:
         return quote_plus

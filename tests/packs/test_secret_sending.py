@@ -218,6 +218,25 @@ async def test_a_redirect_on_the_host_itself_carries_all() -> None:
     assert json.loads(site.bodies[1]) == {"key": VALUE} and site.requests[1].headers["X-Key"] == VALUE
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("to", ["/got?key={}", "/{}", "/got?twice=" + quote("?key={}", safe="{}")])
+async def test_a_server_that_redirects_with_the_secret_in_the_address_is_not_followed(status: int, to: str) -> None:
+    async with served() as site, served() as other:
+        place = other.url + to.format(quote(VALUE, safe=""))
+        site.routes["/away"] = lambda: web.Response(status=status, headers={"Location": place})
+        scripts = Scripts(site, other)
+        told = await scripts.refusal("fetch(U + '/away', {headers: {'X-Key': S}})")
+        assert f"the redirect to {other.url} has secret TOKEN in its URL" in told
+        assert told == await scripts.refusal("require('http').get(U + '/away')")
+    assert not other.hits and site.hits == {"/away": 2}
+
+
+async def test_headers_that_are_none_are_told_also_beside_a_secret() -> None:
+    async with served() as site:
+        told = await Scripts(site).refusal("fetch(U, {method: 'POST', body: S, headers: [1]})")
+    assert "headers is an object" in told and not site.hits
+
+
 async def test_a_request_without_a_secret_follows_redirects_as_ever() -> None:
     async with served() as site, served() as other:
         url = f"U + '/redirect?status=307&to=' + encodeURIComponent('{other.url}/got')"

@@ -30,7 +30,7 @@ from agentloop.packs.openapi.typescript import remark
 from agentloop.packs.options import text_argument
 from agentloop.packs.permission import Permission, WebPermission
 from agentloop.packs.resources import text
-from agentloop.packs.secret_sending import fill_secrets
+from agentloop.packs.secret_sending import admit_without_secrets, fill_secrets
 from agentloop.records import Json
 
 __all__ = ["openapi_capability", "openapi_pack"]
@@ -202,7 +202,7 @@ class _Calls:
             request.url,
             headers=headers,
             body=body.encode("utf-8", "surrogateescape"),
-            admit=self._web.admit,
+            admit=admit_without_secrets(secrets, parse_url(request.url), self._web.admit),
             only_to=filled.origins,
         )
 
@@ -227,9 +227,9 @@ class _Calls:
         # Where a text was cut off, the beginning of a secret may be its end.
         cut = "…" if reply.truncated else ""
         text = secrets.hide(masked.text(masked.without_beginnings(reply.text + cut))).removesuffix(cut)
-        headers = {name: secrets.hide(masked.text(value)) for name, value in reply.headers.items()}
+        headers = secrets.hide(masked.json(dict(reply.headers)))
         ok = 200 <= reply.status < 300
-        data: dict[str, Json] = {"status": reply.status, "ok": ok, "headers": dict(headers), "body": text}
+        data: dict[str, Json] = {"status": reply.status, "ok": ok, "headers": headers, "body": text}
         if reply.truncated:
             return {**data, "truncated": True}
         return data | _parsed(text) if is_json(reply.headers.get("content-type", "")) else data

@@ -457,6 +457,19 @@ async def test_a_body_with_a_secret_follows_no_redirect_to_another_host() -> Non
     assert not other.requests
 
 
+async def test_no_redirect_tells_another_host_a_secret_and_no_header_is_called_so() -> None:
+    async with listening() as api, listening("127.0.0.2") as other:
+        secret = Secret(name="TOKEN", value=KEY, origins=(api.url,))
+        api.answers["/pets"] = web.Response(status=302, headers={"Location": f"{other.url}/pets?key={KEY}"})
+        api.answers["/pets/1"] = web.Response(headers={f"X-{KEY}": "1"})
+        capability = openapi_capability(pets(), base_url=api.url, allow=[other.url])
+        async with built(capability, secrets=Secrets([secret])) as pack:
+            told = await thrown(pack, "require('pet-store-api').postPets({body: {a: 1}})")
+            reply = await value("require('pet-store-api').getPetById({petId: '1'})", pack)
+    assert f"the redirect to {other.url} has secret TOKEN in its URL" in told and not other.requests
+    assert KEY.lower() not in json.dumps(reply).lower()
+
+
 async def test_events_tell_of_calls_and_of_failures() -> None:
     events: list[dict[str, Json]] = []
     async with listening() as api, built(openapi_capability(pets(), base_url=api.url), events=events) as pack:
