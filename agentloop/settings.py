@@ -328,6 +328,9 @@ def _widens(value: object, default: object) -> bool:
 def _inside(file: Path, key: str, path: Path) -> Path:
     if not path.resolve().is_relative_to(file.parent.resolve()):
         raise InvalidInput(f"{file}: {key}: {path} is outside the workspace; name a file in it")
+    # Who reads a pipe of the workspace's would wait for ever.
+    if path.exists() and not path.is_file():
+        raise InvalidInput(f"{file}: {key}: {path} is no ordinary file")
     return path
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,13 @@ def test_a_workspaces_persona_leads_nowhere_else(home: Path, workspace: Path, pa
     (workspace / "link.md").symlink_to("../elsewhere.md")
     workspaces(workspace, f'persona = "{path}"\n')
     with pytest.raises(InvalidInput, match="outside the workspace"):
+        gather(home, workspace)
+
+
+def test_a_workspaces_persona_is_nothing_that_is_waited_for(home: Path, workspace: Path) -> None:
+    os.mkfifo(workspace / "persona.md")
+    workspaces(workspace, 'persona = "persona.md"\n')
+    with pytest.raises(InvalidInput, match=r"persona\.md is no ordinary file"):
         gather(home, workspace)
 
 

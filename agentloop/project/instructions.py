@@ -44,7 +44,7 @@ with the words around it that must stay below 1,200 tokens."""
 
 _LEAST_SHARE: Final = 256
 _HEADING: Final = re.compile(r"#{1,6}(\s|$)")
-_FENCE: Final = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
+_FENCE: Final = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,})(?P<rest>.*)$", re.MULTILINE)
 _DESCRIPTION: Final = "How this project wants things done."
 
 
@@ -210,7 +210,7 @@ def _document(root: Root, path: str, prefix: str, most: int) -> Document | None:
         return None
     content = read.text.strip()
     if not read.complete:
-        content += "\n" + project_words()["truncated"].replace("{size}", f"{read.size:,}")
+        content = _closed(content) + "\n" + project_words()["truncated"].replace("{size}", f"{read.size:,}")
     name = prefix + one_line(path)
     return Document(path=f"{root.folder}/{path}", name=name, content=content, size=read.size, complete=read.complete)
 
@@ -225,7 +225,7 @@ def _excerpt(document: Document, excerpt: str) -> str:
 
 
 def _section(document: Document, content: str) -> str:
-    return project_words()["document"].replace("{name}", document.name).replace("{content}", content)
+    return project_words()["document"].format(name=document.name, content=_closed(content))
 
 
 def excerpt_of(text: str, most: int) -> str:
@@ -247,8 +247,16 @@ def _without_headings(text: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """The text with a code block that the cut left open closed, or all that follows would be in it."""
-    return text if len(_FENCE.findall(text)) % 2 == 0 else f"{text}\n```"
+    """The text with a code block that is left open closed, or all that follows in a prompt would be in it."""
+    inside = ""
+    for fence in _FENCE.finditer(text):
+        marks, rest = fence["marks"], fence["rest"]
+        if not inside:
+            # With a backtick behind them they are code within a line.
+            inside = "" if "`" in rest and marks[0] == "`" else marks
+        elif marks.startswith(inside) and not rest.strip():
+            inside = ""
+    return f"{text}\n{inside}" if inside else text
 
 
 def _bytes(text: str) -> int:

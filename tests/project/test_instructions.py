@@ -216,10 +216,33 @@ def test_the_room_is_shared_and_what_one_leaves_the_others_get(tmp_path: Path, i
         ("# Head\n\n## Sub\n\n" + "more " * 40, 20, "# Head\n\n## Sub"),
         ("é" * 100, 33, "é" * 16),
         ("```sh\nmake\nmake test\nmake lint\n```\nafter", 24, "```sh\nmake\nmake test\n```"),
+        ("````md\n```\nmake\n````\n\nafter", 24, "````md\n```\nmake\n````"),
+        ("~~~~\n```\nmake\nmake test\nmake", 24, "~~~~\n```\nmake\nmake test\n~~~~"),
+        ("``` is `code`\nmore and\n\nmore and more", 24, "``` is `code`\nmore and"),
     ],
 )
 def test_where_a_beginning_ends(text: str, most: int, start: str) -> None:
     assert excerpt_of(text + "\n\nlast " * 300, most) == start
+
+
+@pytest.mark.parametrize("inline", [None, 400])
+@pytest.mark.parametrize("text", ["```sh\nmake", "~~~\n```\nmake\n```", "````\nmake\n```\nmake"])
+def test_no_code_block_of_one_file_holds_what_follows(tmp_path: Path, text: str, inline: int | None) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub {content}").mkdir()
+    (tmp_path / "AGENTS.md").write_text(text)
+    (tmp_path / "sub {content}" / "AGENTS.md").write_text("Last." if inline is None else PARAGRAPH * 100)
+    instructions = load_instructions(tmp_path / "sub {content}")
+    told = instructions.render() if inline is None else instructions.catalogue(inline_bytes=inline)
+    marks = text[: len(text) - len(text.lstrip("`~"))]
+    assert f"{text}\n{marks}\n\n### sub {{content}}/AGENTS.md\n" in told
+    assert instructions.documents[0].content == text
+
+
+def test_a_file_that_is_cut_in_a_code_block_says_so_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("```sh\n" + "make\n" * 100)
+    [document] = load_instructions(tmp_path, max_bytes=20).documents
+    assert document.content.split("make")[-1].splitlines()[1:] == ["```", "… [truncated: 506 bytes in all]"]
 
 
 # Scripts ---------------------------------------------------------------------------------------------
