@@ -21,6 +21,7 @@ from agentloop.errors import AgentLoopError, EndRun, ModelError
 from agentloop.guard.grants import Answer, Question
 from agentloop.guard.redact import Redactor
 from agentloop.llm.base import ModelReply, ModelRequest, OnChunk
+from agentloop.packs.ai import ai_capability
 from agentloop.packs.base import Call, Observation
 from agentloop.stores.sqlite import SQLiteStore
 
@@ -119,7 +120,7 @@ class Told:
         loop = Loop(
             llm=llm or self.llm,
             store=SQLiteStore(self.path),
-            capabilities=[self.pack.capability()],
+            capabilities=[self.pack.capability(), ai_capability()],
             redactor=Redactor.from_secrets({"key": SECRET}),
             tracer_provider=provider,
             on_ask=on_ask,
@@ -191,6 +192,14 @@ async def test_carried(told: Told) -> None:
     told.check(result, expected=["events", "requests", "database"])
     await told.play([js("keep(args.key); answer('done')")])
     assert told.pack.got == [SECRET, PLACE]
+
+
+async def test_a_model_that_a_script_asks_reads_it_no_more_than_the_runs_own(told: Told) -> None:
+    script = "const key = secret(); return [ai('say ' + key, {system: key}), aiJSON('say it', {const: key})]"
+    await told.play([js(script), "said", "nothing", json.dumps("nothing"), js('answer("done")')])
+    asked = [repr([message.content for message in request.messages]) for request in told.llm.requests[1:4]]
+    assert len(asked) == 3 and all(PLACE in words for words in asked)
+    told.check(None, expected=["requests"])
 
 
 async def test_a_run_ended_by_a_primitive(told: Told) -> None:

@@ -7,10 +7,28 @@ from dataclasses import replace
 
 from agentloop.context.reply import StreamFilter
 from agentloop.guard.redact import Redactor
-from agentloop.llm.base import Image, Message, ModelReply, ModelRequest, Text
+from agentloop.llm.base import LLM, Image, Message, ModelReply, ModelRequest, OnChunk, Text
 from agentloop.run.context import RunContext
 
-__all__ = ["ask"]
+__all__ = ["RedactedLLM", "ask"]
+
+
+class RedactedLLM:
+    """The run's model for its packs: what they ask it is redacted like the run's own messages."""
+
+    def __init__(self, llm: LLM, redactor: Redactor) -> None:
+        self._llm = llm
+        self._redactor = redactor
+
+    @property
+    def name(self) -> str:
+        """The inner client's name."""
+        return self._llm.name
+
+    async def complete(self, request: ModelRequest, *, on_chunk: OnChunk | None = None) -> ModelReply:
+        """See `LLM.complete`."""
+        shown = replace(request, messages=_redacted(request.messages, self._redactor))
+        return await self._llm.complete(shown, on_chunk=on_chunk)
 
 
 async def ask(

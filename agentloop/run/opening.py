@@ -29,6 +29,7 @@ from agentloop.run.asked import asked_again, kept_request
 from agentloop.run.context import RunContext
 from agentloop.run.conversation import Conversation
 from agentloop.run.egress import EgressKeeper, model_place
+from agentloop.run.model_call import RedactedLLM
 from agentloop.run.past import past_steps
 from agentloop.run.questions import Questions, Refusals
 from agentloop.run.spending import Spending, metered
@@ -180,7 +181,7 @@ async def _context(
             scope=request.scope,
             enabled=_enabled(session.enabled, request.enabled),
             policy=given.policy,
-            llm=llm,
+            llm=RedactedLLM(llm, redactor),
             ask=_questions(run, given, journal, clock).ask,
             http=_client(request, given, egress.log),
             egress=egress.log,
