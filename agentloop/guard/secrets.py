@@ -262,6 +262,12 @@ class Secrets:
         texts = list(_texts(value))
         return tuple(secret for secret in self if any(secret.placeholder in text for text in texts))
 
+    def outdated(self, value: Json) -> str | None:
+        """The name in a placeholder, anywhere in a JSON value, that another run had for one of these secrets."""
+        found = (match for text in _texts(value) for match in _PLACEHOLDER.finditer(text))
+        known = ((match, self._by_name.get(match["name"])) for match in found)
+        return next((secret.name for match, secret in known if secret and match[0] != secret.placeholder), None)
+
     def filled(self, value: T, *, write: Callable[[str], str] = str) -> T:
         """`value` with each placeholder in its texts replaced by the secret's value as `write` writes it."""
         filled: T = _mapped(value, lambda text: self._filled(text, write))

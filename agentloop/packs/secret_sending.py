@@ -37,10 +37,15 @@ def fill_secrets(secrets: Secrets, url: Json, options: Json) -> SecretRequest:
     """The options of `fetch` with each placeholder in headers and body replaced by its secret's value.
 
     A text as body gets it as its kind wants it: escaped in JSON, percent-encoded in a form. Raises `RequestRefused`
-    (rule "secret") for a host that is not the secret's, and for a placeholder anywhere else than there.
+    (rule "secret") for a host that is not the secret's, and for a placeholder anywhere else than there; `InvalidInput`
+    for one of an earlier run.
     """
     if not secrets:
         return SecretRequest(options=options)
+    if name := secrets.outdated([url, options]):
+        raise InvalidInput(
+            f'a placeholder of secret {name} is not, or no longer, this run\'s: call secret("{name}") again'
+        )
     _refuse_in_url(secrets, url)
     given = options if isinstance(options, Mapping) else {}
     headers = given.get("headers")

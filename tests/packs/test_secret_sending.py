@@ -231,6 +231,21 @@ async def test_a_server_that_redirects_with_the_secret_in_the_address_is_not_fol
     assert not other.hits and site.hits == {"/away": 2}
 
 
+@pytest.mark.parametrize(
+    "call",
+    ["fetch(U, {headers: {a: 'x ' + OLD}})", "fetch(U, {method: 'POST', json: {[OLD]: 1}})", "fetch(U + '/' + OLD)"],
+)
+async def test_a_placeholder_that_a_script_kept_from_an_earlier_run_is_not_sent(call: str) -> None:
+    async with served() as site:
+        scripts = Scripts(site)
+        old = Secret(name="TOKEN", value=VALUE, origins=[site.url]).placeholder
+        told = await scripts.refusal(call.replace("OLD", json.dumps(old)))
+        assert 'call secret("TOKEN") again' in told and not site.hits
+        unknown = json.dumps(old.replace("TOKEN", "NONE"))
+        await scripts.value_of(f"fetch(U, {{headers: {{a: {unknown}, b: S}}}})")
+    assert site.requests[0].headers["a"] == json.loads(unknown)
+
+
 async def test_headers_that_are_none_are_told_also_beside_a_secret() -> None:
     async with served() as site:
         told = await Scripts(site).refusal("fetch(U, {method: 'POST', body: S, headers: [1]})")
