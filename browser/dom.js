@@ -62,6 +62,11 @@ const checkVisibility = method(Element, "checkVisibility");
 const scrollIntoView = method(Element, "scrollIntoView");
 const scrollBy = method(Element, "scrollBy");
 
+// A field may bear the name of any of these.
+const formActionOf = getter(HTMLFormElement, "action");
+const formMethodOf = getter(HTMLFormElement, "method");
+const formFieldsOf = getter(HTMLFormElement, "elements");
+
 const bodyOf = getter(Document, "body");
 const topElementOf = getter(Document, "documentElement");
 const windowOf = getter(Document, "defaultView");

@@ -46,16 +46,14 @@ function shownIn(control) {
 
 function attributeText(element) {
   const generated = ["::before", "::after", "::marker"].map((part) => getComputedStyle(element, part).content).filter((text) => /["']/.test(text));
-  const alternative = /^(img|area|input)$/.test(tagOf(element)) ? Element.prototype.getAttribute.call(element, "alt") : "";
+  const alternative = /^(img|area|input)$/.test(tagOf(element)) ? attr(element, "alt") : "";
   return [shownIn(element), alternative, ...generated].filter(Boolean);
 }
 
-const textInside = (element) => Object.getOwnPropertyDescriptor(Node.prototype, "textContent").get.call(element);
-
 // What is not drawn may be in a moment.
 function heldIn(element) {
-  const controls = [element, ...Element.prototype.querySelectorAll.call(element, "input, textarea, select")];
-  return [textInside(element), ...controls.map(shownIn)].filter(Boolean);
+  const controls = [element, ...all(element, "input, textarea, select")];
+  return [textOf(element), ...controls.map(shownIn)].filter(Boolean);
 }
 
 function lines(rects, view, reach) {
@@ -76,7 +74,7 @@ function readDrawn(page, view, found) {
     if (++found.nodes > DRAWN_LIMIT) throw new Error("too much is drawn to look through");
     if (nodeTypeOf(node) === 3) {
       if (!hasWords(node.data)) return SKIP;
-      const range = page.createRange();
+      const range = createRange(page);
       range.selectNodeContents(node);
       const parent = parentOf(node);
       const boxes = lines(range.getClientRects(), view, parent ? reachOf(parent, reaches) : 0);
@@ -91,7 +89,7 @@ function readDrawn(page, view, found) {
     }
     const texts = attributeText(node);
     if (texts.length) {
-      const boxes = lines(node.getClientRects(), view, reachOf(node, reaches));
+      const boxes = lines(rectsOf(node), view, reachOf(node, reaches));
       for (const text of boxes.length ? texts : []) found.pieces.push([text, false, boxes]);
     }
     if (FRAME_TAGS.test(tagOf(node))) readFrame(node, view, found);
@@ -104,7 +102,7 @@ function readFrame(element, view, found) {
   const within = inner && innerView(element, view, inner);
   if (within) readDrawn(inner, within, found);
   if (inner) return;
-  const boxes = lines(element.getClientRects(), view, 0);
+  const boxes = lines(rectsOf(element), view, 0);
   if (boxes.length) found.frames.push([keyOf(element), boxes[0]]);
 }
 

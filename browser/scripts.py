@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from agentloop.browser.abilities import Frames, Hidden, PageScript
 from agentloop.browser.base import Driver
-from agentloop.errors import TargetError
+from agentloop.errors import DriverError, TargetError
 from agentloop.records import Json
 
 __all__ = ["PARTS", "Scripts", "expression", "page_script", "small_script"]
@@ -76,11 +76,15 @@ class Scripts:
         self.framed = self._frames is not None
 
     async def run(self, frame: str, request: Json) -> Json:
-        """The answer to `request` from a frame ("" is the main one). Raises what the driver raises."""
+        """The answer to `request` from a frame ("" is the main one). Raises as the driver does, and `DriverError`."""
         if self._frames is not None:
             return await self._frames.run_script(frame, page_script(), request)
         text = await self._driver.eval(expression(request))
-        return None if text is None else json.loads(text)
+        try:
+            return None if text is None else json.loads(text)
+        except (TypeError, ValueError):
+            # A page may have replaced what the answer is written with.
+            raise DriverError("the page's own scripts keep it from being read by a driver without Frames") from None
 
     async def hear(self, frame: str) -> None:
         """Tells the page script of a frame which elements listen for clicks, where the driver can find out."""

@@ -2,9 +2,6 @@
 
 const FORM_FIELDS = 60;
 const FIELD_NAME = 80;
-const formReader = (name) => Object.getOwnPropertyDescriptor(HTMLFormElement.prototype, name).get;
-// A field of the form may bear the name of any of these.
-const [actionOf, methodOf, fieldsOf] = ["action", "method", "elements"].map(formReader);
 const PRESSED = /^(submit|image|button|reset|file|color)$/;
 
 const isSubmitter = (element) =>
@@ -32,7 +29,7 @@ function submittedBy(element, how) {
 
 function fieldNames(form) {
   const names = new Set();
-  for (const field of fieldsOf.call(form)) {
+  for (const field of formFieldsOf(form)) {
     const name = attr(field, "name");
     if (name && !field.disabled && names.size < FORM_FIELDS) names.add(cut(clean(name), FIELD_NAME));
   }
@@ -42,13 +39,13 @@ function fieldNames(form) {
 function told(element) {
   const form = element.form || null;
   const own = isSubmitter(element);
-  const method = own && hasAttr(element, "formmethod") ? element.formMethod : form ? methodOf.call(form) : "get";
+  const method = own && hasAttr(element, "formmethod") ? element.formMethod : form ? formMethodOf(form) : "get";
   if (form && method === "dialog") return null; // it closes a dialog and goes nowhere
   return {
     name: nameOf(element, roleOf(element)),
     form: !!form,
     method,
-    action: own && hasAttr(element, "formaction") ? element.formAction : form ? actionOf.call(form) : location.href,
+    action: own && hasAttr(element, "formaction") ? element.formAction : form ? formActionOf(form) : location.href,
     fields: form ? fieldNames(form) : [],
   };
 }

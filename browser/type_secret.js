@@ -1,10 +1,5 @@
 // A secret goes into a field only while this very check holds: whose page it is, whose frames, and where its form goes.
 
-const formGetter = (name) => Object.getOwnPropertyDescriptor(HTMLFormElement.prototype, name).get;
-// A field of a form may bear the name of any property of it, and hide it.
-const formAction = formGetter("action");
-const formMethod = formGetter("method");
-const formControls = formGetter("elements");
 const SECRET_FIELDS = /^(text|password|email|tel|url|search|number)$/;
 
 // The origins of the element's own window and of every window around it; "" for one that cannot be told.
@@ -19,14 +14,11 @@ function originsAround(element) {
   return around ? [...origins, ...around] : [...origins, ""];
 }
 
-const isSubmit = (control) => (tagOf(control) === "button" && control.type === "submit") || (tagOf(control) === "input" && /^(submit|image)$/.test(control.type));
-
 function submittersOf(form) {
-  const images = queryAll(Node.prototype.getRootNode.call(form), "input[type=image]").filter((image) => image.form === form);
-  return [...formControls.call(form), ...images].filter(isSubmit);
+  const images = queryAll(rootOf(form), "input[type=image]").filter((image) => image.form === form);
+  return [...formFieldsOf(form), ...images].filter(isSubmitter);
 }
 
-const has = (element, name) => Element.prototype.hasAttribute.call(element, name);
 const originOf = (address) => {
   try {
     return new URL(address).origin;
@@ -38,9 +30,9 @@ const originOf = (address) => {
 // What of the form is against it, null for nothing.
 function againstForm(form, origins) {
   const submitters = submittersOf(form);
-  const methods = [formMethod.call(form), ...submitters.filter((one) => has(one, "formmethod")).map((one) => one.formMethod)];
+  const methods = [formMethodOf(form), ...submitters.filter((one) => hasAttr(one, "formmethod")).map((one) => one.formMethod)];
   if (methods.includes("get")) return { state: "get" };
-  const actions = [formAction.call(form), ...submitters.filter((one) => has(one, "formaction")).map((one) => one.formAction)];
+  const actions = [formActionOf(form), ...submitters.filter((one) => hasAttr(one, "formaction")).map((one) => one.formAction)];
   const elsewhere = actions.map(originOf).find((origin) => !origins.includes(origin));
   return elsewhere === undefined ? null : { state: "action", where: elsewhere };
 }
