@@ -73,6 +73,7 @@ async def assert_covered(driver: PlaywrightDriver, pages: PageServer, secrets: S
 
 DRAWN = {
     "text": "<p>your key is {} today</p>",
+    "beside names of properties": "<img name=createRange><form><input type=hidden name=getClientRects>is {}</form>",
     "text input": '<input value="{}" size=30>',
     "number of a field": '<input type=search value="a {} b" size=30>',
     "textarea": "<textarea cols=40>is {}</textarea>",
