@@ -34,7 +34,7 @@ ONCE: Final = "once"
 CONFIRMABLE: Final = ("submit", "download", "upload", "new-host")
 """Acts of a browser that a person can be asked about before they happen."""
 
-_ENCODED: Final = re.compile(r"%(2f|5c|2e)|\\|(^|/)\.\.?(/|$)", re.IGNORECASE)
+_ENCODED: Final = re.compile(r"%(25)*(2f|5c|2e)|\\|(^|/)\.\.?(;[^/]*)?(/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from typing import Any
 from urllib.parse import parse_qs, quote
 
@@ -11,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from agentloop.capabilities import BuildContext
+from agentloop.guard.logs import redacting
 from agentloop.guard.network.client import ClientLimits
 from agentloop.guard.secrets import Secret, Secrets
 from agentloop.packs.fetch import fetch_pack
@@ -282,6 +284,15 @@ async def test_an_echo_is_the_placeholder_again(echo: str) -> None:
         reply = await scripts.value_of("fetch(U + '/echo', {headers: {'X-Key': S}})")
     assert scripts.place in reply["body"] and reply["headers"]["x-echo"] == scripts.place
     assert "horse" not in json.dumps(reply)
+
+
+async def test_an_echo_in_a_header_is_not_logged_either(caplog: pytest.LogCaptureFixture) -> None:
+    async with served() as site:
+        site.routes["/echo"] = lambda: web.Response(headers={"X-Echo": FLAT})
+        scripts = Scripts(site, value=FLAT)
+        with caplog.at_level(logging.DEBUG), redacting(scripts.secrets.redactor):
+            await scripts.value_of("fetch(U + '/echo', {headers: {'X-Key': S}})")
+    assert scripts.place in caplog.text and FLAT not in caplog.text
 
 
 async def test_an_echo_that_is_cut_off_by_the_limit_shows_no_beginning_of_it() -> None:

@@ -18,6 +18,7 @@ import httpcore
 import httpx
 
 from agentloop.errors import RequestRefused
+from agentloop.guard.logs import logger
 from agentloop.guard.network.base import Checked, Gate
 from agentloop.guard.network.egress import EgressDoor, Tally
 from agentloop.guard.network.url import Url, parse_url
@@ -25,6 +26,7 @@ from agentloop.guard.network.url import Url, parse_url
 __all__ = ["GuardedTransport"]
 
 _KEPT_S: Final = 5.0
+_LOGGERS: Final = ("httpcore.connection", "httpcore.http11")
 _destination: ContextVar[Checked] = ContextVar("destination")
 
 
@@ -109,6 +111,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
     def _opened(self) -> httpcore.AsyncConnectionPool:
         if self._pool is None:
+            # They tell of headers as they came, with what a server echoes in them.
+            for name in _LOGGERS:
+                logger(name)
             self._pool = httpcore.AsyncConnectionPool(
                 ssl_context=self._ssl_context or httpx.create_ssl_context(),
                 max_connections=self._connections,
