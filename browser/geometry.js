@@ -85,14 +85,19 @@ function paddingBox(element) {
   return [left, top, left + clientWidthOf(element) * scale, top + clientHeightOf(element) * scale];
 }
 
-// What clips an element's own box: the chain of containing blocks, which fixed and absolute boxes jump.
-function clipOf(element) {
+// What may clip an element's own box: its containing block and those around, for fixed and absolute boxes jump some.
+function clipperOf(element) {
   const position = styleOf(element).position;
   let up = parentOf(element);
   if (position === "fixed") while (up && !catchesFixed(styleOf(up))) up = parentOf(up);
   else if (position === "absolute") {
     while (up && styleOf(up).position === "static" && !catchesFixed(styleOf(up))) up = parentOf(up);
   }
+  return up;
+}
+
+function clipOf(element) {
+  const up = clipperOf(element);
   return up ? clipInside(up) : null;
 }
 

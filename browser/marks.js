@@ -151,7 +151,8 @@ function markOf(element, view, visible, point, active) {
 
 function scrollState() {
   const page = scrollerOf(document) || topElementOf(document);
-  return { x: scrollX, y: scrollY, width: scrollWidthOf(page), height: scrollHeightOf(page), view_width: innerWidth, view_height: innerHeight };
+  const [width, height] = page ? [scrollWidthOf(page), scrollHeightOf(page)] : [innerWidth, innerHeight];
+  return { x: scrollX, y: scrollY, width, height, view_width: innerWidth, view_height: innerHeight };
 }
 
 // `view` is the visible part of this window when it is a frame's, in its own coordinates.

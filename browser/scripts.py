@@ -41,6 +41,8 @@ PARTS = (
     "answer",
 )
 
+_STOOD_ON = {"markdown": ("dom", "words", "flat", "geometry", "hits", "sight")}
+
 
 @cache
 def _source(name: str, package: str = "agentloop.browser") -> str:
@@ -58,7 +60,8 @@ def page_script() -> PageScript:
 def small_script(name: str, *, package: str = "agentloop.browser") -> PageScript:
     """A script of one file, `<name>.js` of a package, which reads nodes as the large one does."""
     own = _source(name, package).strip().rstrip(";")
-    return PageScript(name, f"(() => {{\n{_source('dom')}\nreturn (\n{own}\n);\n}})()")
+    parts = "\n".join(_source(part) for part in _STOOD_ON.get(name, ("dom",)))
+    return PageScript(name, f"(() => {{\n{parts}\nreturn (\n{own}\n);\n}})()")
 
 
 def expression(request: Json) -> str:

@@ -84,6 +84,8 @@ let inkOf = new Map(); // element -> whether text right in it shows
 function forgetSight() {
   inkOf = new Map();
   backgrounds = new Map();
+  clippers = new Map();
+  pagePlace = null;
 }
 
 function isInkShown(element) {
@@ -159,4 +161,96 @@ function isImageShown(image, view) {
   let seen = overlap(boxOf(image), view.view);
   if (seen && clip) seen = overlap(seen, clip);
   return !!seen && widthOf(seen) > 8 && heightOf(seen) > 8 && isShown(image) && isOpaque(image) && !isCovered(image, view, seen);
+}
+
+// What a person gets to see of the whole page, by scrolling it and the panes in it.
+
+const FLAT = 2; // px: a box no larger shows nothing
+const rangeBoxes = (node) => {
+  const range = createRange(documentOf(node));
+  range.selectNodeContents(node);
+  return [...range.getClientRects()].map((r) => [r.left, r.top, r.right, r.bottom]).filter(hasBox);
+};
+
+// Where the page itself begins and ends, in the coordinates of the viewport.
+let pagePlace = null;
+
+function pageBox() {
+  if (pagePlace) return pagePlace;
+  const page = topElementOf(document);
+  const [width, height] = [scrollWidthOf(page), scrollHeightOf(page)];
+  const left = styleOf(page).direction === "rtl" ? clientWidthOf(page) - width : 0;
+  return (pagePlace = [left - scrollX, -scrollY, left + width - scrollX, height - scrollY]);
+}
+
+let clippers = new Map(); // element -> what clips it, from the inside out
+
+function clippersOf(element) {
+  let found = clippers.get(element);
+  if (found === undefined) {
+    const style = styleOf(element);
+    const up = clipperOf(element);
+    const outer = up ? clippersOf(up) : null;
+    found = clipsItself(style) || clipsContent(element, style) ? { element, style, outer } : outer;
+    clippers.set(element, found);
+  }
+  return found;
+}
+
+function canBeScrolledTo(element, place) {
+  let box = place;
+  for (let clipper = clippersOf(element); clipper; clipper = clipper.outer) {
+    const { element: up, style } = clipper;
+    const inner = paddingBox(up);
+    if (clipsItself(style) || widthOf(inner) <= FLAT || heightOf(inner) <= FLAT) return false;
+    if (/auto|scroll/.test(style.overflowX + style.overflowY)) {
+      const first = [inner[0] - scrollLeftOf(up), inner[1] - scrollTopOf(up)];
+      if (style.direction !== "rtl" && (box[2] <= first[0] || box[3] <= first[1])) return false;
+      box = inner;
+    } else box = overlap(box, inner);
+    if (!box) return false;
+  }
+  return !!overlap(box, pageBox());
+}
+
+// Whether something of the page itself, which no scrolling takes away, lies over a place in the viewport.
+function isBeneath(element, box) {
+  if (!overlap(box, [0, 0, innerWidth, innerHeight])) return false;
+  const hit = deepest(document, (box[0] + box[2]) / 2, (box[1] + box[3]) / 2);
+  if (!hit || styleOf(element).pointerEvents === "none") return false;
+  for (let over = hit; over; over = parentOf(over)) {
+    if (contains(over, element)) return false;
+    if (isPainted(over)) return !contains(element, over) && ![over, ...ancestorsOf(over)].some((up) => /fixed|sticky/.test(styleOf(up).position));
+  }
+  return false;
+}
+
+function hasInk(element) {
+  let ink = inkOf.get(element);
+  if (ink === undefined) inkOf.set(element, (ink = hasVisibleInk(element) && !isFaint(element)));
+  return ink;
+}
+
+function isReadable(node) {
+  const parent = boxedParent(node);
+  if (!parent || !hasInk(parent)) return false;
+  if (!isShown(parent)) return true; // out of sight and therefore not rendered yet: who asks has seen to all else
+  // Text lies in the box of its parent, where nothing is done to it.
+  const plain = !clippersOf(parent) && styleOf(parent).textIndent === "0px" ? boxOf(parent) : NOWHERE;
+  if (hasBox(plain) && !overlap(plain, [0, 0, innerWidth, innerHeight])) return !!overlap(plain, pageBox());
+  const boxes = rangeBoxes(node).filter((box) => canBeScrolledTo(parent, box));
+  return boxes.length > 0 && !(isBeneath(parent, boxes[0]) && isBeneath(parent, boxes[boxes.length - 1]));
+}
+
+function isPictureReadable(element) {
+  const box = boxOf(element);
+  return widthOf(box) > FLAT && heightOf(box) > FLAT && !isFaint(element) && canBeScrolledTo(element, box) && !isBeneath(element, box);
+}
+
+// Of this window as a part of one around it that may be looked into.
+function isWindowReadable() {
+  if (window === window.parent) return true;
+  if (innerWidth <= FLAT || innerHeight <= FLAT) return false;
+  const frame = window.frameElement;
+  return !frame || (isShown(frame) && !isFaint(frame) && rectOf(frame).right > 0 && rectOf(frame).bottom + windowOf(documentOf(frame)).scrollY > 0);
 }

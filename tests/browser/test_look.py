@@ -356,3 +356,10 @@ def test_a_mark_line_cuts_what_is_long() -> None:
     mark = Mark(id=3, tag="input", role="textbox", name="n" * 300, x=1, y=1, w=1, h=1, value="v" * 300)
     assert len(mark_line(mark)) < 230
     assert Listing(marks=(mark,), document="d", url="u", title="t").marks[0].id == 3
+
+
+async def test_a_document_without_any_element_is_an_empty_page(driver: PlaywrightDriver, pages: PageServer) -> None:
+    await driver.navigate(pages.put("<p>word</p>"))
+    await driver.eval("document.documentElement.remove()")
+    look = await Marks(driver).look()
+    assert "word" not in look.text and look.listing.marks == ()

@@ -46,7 +46,8 @@ def press(page: HostilePage, name: str) -> Callable[[ModelRequest], str]:
 
 
 def read(request: ModelRequest) -> str:
-    body = "log(browser.look()); log(browser.title().slice(0, 200)); return browser.mark()"
+    body = "log(browser.look()); log(browser.markdown().slice(0, 9000)); log(browser.title().slice(0, 200)); "
+    body += "return browser.mark()"
     return f"```javascript\nfunction run(args) {{ {body} }}\n```"
 
 
