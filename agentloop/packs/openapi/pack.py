@@ -76,14 +76,14 @@ def openapi_capability(
     api = read_api(
         spec, url=url, documents=documents, base_url=base_url, server_variables=server_variables, methods=methods
     )
-    face = _face(api, name, description, headers, public_headers, header_origins)
+    named = _named_api(api, name, description, headers, public_headers, header_origins)
     reach = allow if base_url is None else [*(allow or ()), parse_url(base_url).origin]
     web = Web(allow=reach, allow_private=allow_private, own_ports=own_ports, resolver=resolver)
 
     async def build(context: BuildContext) -> Sequence[Pack]:
-        return [await _pack(face, web.client(context), Permission(context), web.boundary(context))]
+        return [await _pack(named, web.client(context), Permission(context), web.boundary(context))]
 
-    return Capability(name=face.name, description=face.description, build=build)
+    return Capability(name=named.name, description=named.description, build=build)
 
 
 async def openapi_pack(
@@ -102,12 +102,12 @@ async def openapi_pack(
 
     Policy, then `boundary` (None: the client's), then a person decide on every hop. The pack does not close the client.
     """
-    face = _face(api, name, description, headers, public_headers, header_origins)
-    return await _pack(face, client, permission or Permission(), boundary or client.boundary)
+    named = _named_api(api, name, description, headers, public_headers, header_origins)
+    return await _pack(named, client, permission or Permission(), boundary or client.boundary)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Face:
+class _NamedApi:
     """An API under the name that scripts know it by."""
 
     api: Api
@@ -118,14 +118,14 @@ class _Face:
     overview: str
 
 
-def _face(
+def _named_api(
     api: Api,
     name: str | None,
     description: str | None,
     headers: Mapping[str, str] | None,
     public_headers: Mapping[str, str] | None,
     header_origins: Sequence[str],
-) -> _Face:
+) -> _NamedApi:
     name = (slug(api.title) or "api") if name is None else name
     if not _NAME.fullmatch(name):
         raise InvalidInput(f"name {name!r}: a name has letters, digits and single dashes between them, as in pet-store")
@@ -135,51 +135,51 @@ def _face(
     static = StaticHeaders(secret=headers or {}, public=public_headers or {}, origins=origins)
     told = description or remark(api.title) or "An API."
     guide = Guide(api, name=name, title=told, static=static.names)
-    return _Face(api=api, name=name, description=told, headers=static, guide=guide, overview=guide.overview())
+    return _NamedApi(api=api, name=name, description=told, headers=static, guide=guide, overview=guide.overview())
 
 
-async def _pack(face: _Face, client: GuardedClient, permission: Permission, boundary: Boundary) -> Pack:
-    calls = _Calls(face, client, permission, boundary)
-    key = f"_openapi.api_{face.name.replace('-', '_')}"
+async def _pack(named: _NamedApi, client: GuardedClient, permission: Permission, boundary: Boundary) -> Pack:
+    calls = _Calls(named, client, permission, boundary)
+    key = f"_openapi.api_{named.name.replace('-', '_')}"
     return Pack(
-        name=face.name,
-        description=face.description,
+        name=named.name,
+        description=named.description,
         kind="module",
-        declarations=face.guide.pointer(),
-        help={face.name: face.overview},
+        declarations=named.guide.pointer(),
+        help={named.name: named.overview},
         primitives={
             f"{key}.call": Primitive(calls.call, untrusted=True),
             f"{key}.operations": Primitive(calls.operations),
             f"{key}.describe": Primitive(calls.describe),
         },
-        modules=await permission.modules({face.name: text(_MODULE)}),
+        modules=await permission.modules({named.name: text(_MODULE)}),
     )
 
 
 class _Calls:
     """Sends what scripts ask for and tells of it. What the policy says of the module holds for each call."""
 
-    def __init__(self, face: _Face, client: GuardedClient, permission: Permission, boundary: Boundary) -> None:
-        self._face = face
+    def __init__(self, named: _NamedApi, client: GuardedClient, permission: Permission, boundary: Boundary) -> None:
+        self._named = named
         self._client = client
         self._permission = permission
         self._web = WebPermission(boundary, permission)
 
     async def operations(self) -> list[str]:
         """The names of the functions."""
-        await self._permission.need(self._face.name)
-        return list(self._face.api.operations)
+        await self._permission.need(self._named.name)
+        return list(self._named.api.operations)
 
     async def describe(self, topic: Json = None) -> str:
         """Help on a function, or on what has these words."""
-        await self._permission.need(self._face.name)
-        return self._face.guide.about("" if topic is None else text_argument("topic", topic))
+        await self._permission.need(self._named.name)
+        return self._named.guide.about("" if topic is None else text_argument("topic", topic))
 
     async def call(self, function: Json = None, params: Json = None) -> Json:
         """One request: `{status, ok, headers, body, json?, truncated?}`."""
-        await self._permission.need(self._face.name)
+        await self._permission.need(self._named.name)
         operation = self._operation(function)
-        headers = self._face.headers.sent_to(operation.server)
+        headers = self._named.headers.sent_to(operation.server)
         request = await asyncio.to_thread(api_request, operation, params, headers=headers)
         secrets = self._permission.secrets
         try:
@@ -207,23 +207,23 @@ class _Calls:
         )
 
     def _operation(self, function: Json) -> Operation:
-        known = self._face.api.operations
+        known = self._named.api.operations
         name = text_argument("operation", function)
         if name not in known:
-            raise InvalidInput(f"{self._face.name} has no operation {name[:80]!r}{near(name, known)}")
+            raise InvalidInput(f"{self._named.name} has no operation {name[:80]!r}{near(name, known)}")
         return known[name]
 
     async def _tell(self, operation: Operation, request: ApiRequest, outcome: str, **args: Json) -> None:
         await self._permission.tell(
             "act",
-            content=f"{self._face.name} {operation.function} {request.method} {request.url}: {outcome}",
-            tool=self._face.name,
+            content=f"{self._named.name} {operation.function} {request.method} {request.url}: {outcome}",
+            tool=self._named.name,
             args={"verb": operation.function, "method": request.method, "url": request.url, **args},
         )
 
     def _answer(self, reply: Reply, secrets: Secrets) -> Json:
         """The reply as scripts get it, without static headers and secrets in it."""
-        masked = self._face.headers.redactor
+        masked = self._named.headers.redactor
         # Where a text was cut off, the beginning of a secret may be its end.
         cut = "…" if reply.truncated else ""
         text = secrets.hide(masked.text(masked.without_beginnings(reply.text + cut))).removesuffix(cut)
