@@ -1,6 +1,7 @@
 // What is drawn and where, for a host that knows which of it must not be in a picture: no secret ever enters the page.
 
 const DRAWN_LIMIT = 200000; // nodes; of a page with more no picture is made
+const AROUND_LIMIT = 1000; // characters
 const LINE_LIMIT = 40; // lines of one text told one by one
 const FRAME_TAGS = /^(iframe|frame|object|embed|fencedframe)$/;
 const PIXELS = /-?[\d.]+(?=px)/g;
@@ -38,16 +39,25 @@ const sizeOf = (element) => [widthOf(boxOf(element)), heightOf(boxOf(element))];
 
 function shownIn(control) {
   const tag = tagOf(control);
-  if (tag === "select") return [...control.selectedOptions].map((option) => option.label || option.text).join("\n");
+  if (tag === "select") return [...all(control, "option, optgroup")].map((option) => option.label || option.text).join("\n");
   if (tag === "input" && control.type === "hidden") return "";
   if (tag === "input" && control.type === "file") return [...control.files].map((file) => file.name).join("\n");
   return tag === "input" || tag === "textarea" ? control.value || control.placeholder : "";
 }
 
+const unquoted = (css) => css.replace(/^"|"$/g, "");
+
+// What is generated before and after a short text, as one with it.
+function aroundText(element) {
+  const [before, after] = ["::before", "::after"].map((part) => unquoted(getComputedStyle(element, part).content).replace(/^(none|normal)$/, ""));
+  return `${before}${textOf(element).slice(0, AROUND_LIMIT)}${after}`;
+}
+
 function attributeText(element) {
   const generated = ["::before", "::after", "::marker"].map((part) => getComputedStyle(element, part).content).filter((text) => /["']/.test(text));
-  const alternative = /^(img|area|input)$/.test(tagOf(element)) ? attr(element, "alt") : "";
-  return [shownIn(element), alternative, ...generated].filter(Boolean);
+  const alternative = /^(img|area|input)$/.test(tagOf(element)) ? attr(element, "alt") || attr(element, "title") : "";
+  const beside = generated.length ? [...generated, generated.map(unquoted).join(""), aroundText(element)] : [];
+  return [alternative, ...beside].filter(Boolean);
 }
 
 // What is not drawn may be in a moment.
@@ -82,14 +92,17 @@ function readDrawn(page, view, found) {
       else found.hidden.push(node.data);
       return SKIP;
     }
-    if (/^(script|style|noscript|template)$/.test(tagOf(node))) return SKIP;
     if (styleOf(node).display === "none") {
-      found.hidden.push(...heldIn(node));
+      if (!/^(script|style|noscript|template)$/.test(tagOf(node))) found.hidden.push(...heldIn(node));
       return SKIP;
     }
+    if (found.suspects.length < SUSPECT_LIMIT && mayHoldClosedRoot(node, boxOf(node))) found.suspects.push(node);
+    const shown = shownIn(node);
     const texts = attributeText(node);
-    if (texts.length) {
+    if (shown || texts.length) {
       const boxes = lines(rectsOf(node), view, reachOf(node, reaches));
+      // Fields for one letter or a few each stand side by side as one.
+      if (shown && boxes.length) found.pieces.push([shown, true, boxes]);
       for (const text of boxes.length ? texts : []) found.pieces.push([text, false, boxes]);
     }
     if (FRAME_TAGS.test(tagOf(node))) readFrame(node, view, found);
@@ -108,7 +121,8 @@ function readFrame(element, view, found) {
 
 // Texts as they are drawn, in order, each with its boxes; `joined` ones stand side by side. Frames of others by key.
 function drawn() {
-  const found = { pieces: [], hidden: [], frames: [], nodes: 0, changes: 0, scroll: [scrollX, scrollY] };
+  const found = { pieces: [], hidden: [], frames: [], suspects: [], nodes: 0, changes: 0, scroll: [scrollX, scrollY] };
   readDrawn(document, topView(null), found);
-  return found;
+  suspected = found.suspects;
+  return { ...found, suspects: suspected.length };
 }

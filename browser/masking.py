@@ -23,6 +23,7 @@ TRIES = 6
 
 _COLOUR = "#5f6368"
 _FRAME_DEPTH = 10
+_ROOT_ROUNDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +105,15 @@ class Mask:
         )
 
     async def _read(self, frame: str) -> dict[str, Any]:
+        told = await self._drawn_in(frame)
+        # A closed root may hold others.
+        for _ in range(_ROOT_ROUNDS):
+            if not told.get("suspects") or not await self._scripts.open_roots(frame):
+                break
+            told = await self._drawn_in(frame)
+        return told
+
+    async def _drawn_in(self, frame: str) -> dict[str, Any]:
         told = await self._scripts.run(frame, {"op": "drawn"})
         if not isinstance(told, dict) or not isinstance(told.get("pieces"), list):
             raise DriverError("the page does not say what it draws")

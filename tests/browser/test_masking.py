@@ -97,6 +97,12 @@ DRAWN = {
     "<script>s.scrollTop=290</script>",
     "editable": "<div contenteditable>{}</div>",
     "details": "<details open><summary>{}</summary>text</details>",
+    "list of options": "<select size=3><option>nothing<option>{}</select>",
+    "group of options": "<select size=3><optgroup label='{}'><option>nothing</select>",
+    "title of a picture that is none": "<img title='{}' src='/none.png' width=400 height=60>",
+    "closed shadow root": "<div id=h></div><script>h.attachShadow({mode:'closed'}).innerHTML='<p>{}</p>'</script>",
+    "closed roots in closed roots": "<x-a id=h></x-a><script>const root = h.attachShadow({mode: 'closed'});"
+    "root.innerHTML = '<x-b></x-b>'; root.firstChild.attachShadow({mode: 'closed'}).innerHTML = '<p>{}</p>'</script>",
 }
 
 
@@ -115,6 +121,21 @@ async def test_parts_of_it_side_by_side_are_covered(
     bare = await taken(driver, pages, html.format(a=VALUE[:5], b=VALUE[5:9], c=VALUE[9:]))
     shown = picture(await redacting_driver(driver, secrets).screenshot())
     assert is_hidden(different(plain, bare), shown)
+
+
+PARTS = {
+    "two fields": "<p><input value='{a}'> <input value='{b}'></p>",
+    "generated around": "<style>#x::before{{content:'{a}'}}#x::after{{content:'{b}'}}</style><p id=x></p>",
+    "generated before": "<style>#x::before{{content:'{a}'}}</style><p id=x>{b}</p>",
+    "generated after": "<style>#x::after{{content:'{b}'}}</style><p id=x>{a}</p>",
+}
+
+
+@pytest.mark.parametrize("html", PARTS.values(), ids=PARTS.keys())
+async def test_its_halves_are_covered(driver: PlaywrightDriver, pages: PageServer, secrets: Secrets, html: str) -> None:
+    plain = await taken(driver, pages, HEAD + html.format(a=OTHER[:7], b=OTHER[7:]))
+    bare = await taken(driver, pages, HEAD + html.format(a=VALUE[:7], b=VALUE[7:]))
+    assert is_hidden(different(plain, bare), picture(await redacting_driver(driver, secrets).screenshot()))
 
 
 async def test_the_dots_of_a_password_are_covered_and_with_them_its_length(
