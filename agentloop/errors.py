@@ -4,7 +4,8 @@ AgentLoopError
 ├── WorldError                 what the world did; the caller may retry or report it
 │   ├── ModelError             the model's endpoint failed
 │   │   ├── ModelAuthError     it refused the key
-│   │   └── ContextOverflow    the request is longer than the model's window
+│   │   ├── ContextOverflow    the request is longer than the model's window
+│   │   └── RepliesUsedUp      a scripted model has nothing left to say
 │   ├── SandboxError           the script's process could not be started or kept
 │   ├── DriverError            the browser could not do what was asked
 │   │   ├── BrowserNotFound    no browser on this machine
@@ -57,6 +58,7 @@ __all__ = [
     "NobodyThere",
     "PolicyDenied",
     "Refused",
+    "RepliesUsedUp",
     "RequestRefused",
     "RunOwned",
     "SandboxError",
@@ -93,6 +95,10 @@ class ModelAuthError(ModelError):
 
 class ContextOverflow(ModelError):
     """The endpoint says that the request exceeds the model's context window."""
+
+
+class RepliesUsedUp(ModelError):
+    """A scripted model was asked once more than it has replies."""
 
 
 class SandboxError(WorldError):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
-from agentloop.errors import InvalidInput, ModelError
+from agentloop.errors import InvalidInput, RepliesUsedUp
 from agentloop.llm.base import MOST_TOKENS, FinishReason, ModelReply, ModelRequest, OnChunk
 from agentloop.records import Usage
 
@@ -19,6 +19,7 @@ ScriptedReply: TypeAlias = str | ModelReply | Mapping[str, Any] | Callable[[Mode
 """Text; a whole reply; `{content, finish_reason?, usage?}`; or a function of the request."""
 
 _PIECE = 24
+_SHAPE = 'each line is a JSON string or {"content": "…"}'
 _FIELDS = {"content", "finish_reason", "usage"}
 
 
@@ -31,7 +32,7 @@ class Scripted:
     """Gives the replies in order, one per call, and keeps every request in `requests`.
 
     A reply without usage gets a rough count. Raises `InvalidInput` for a reply of another shape
-    and, when the replies are used up, `ModelError`.
+    and, when the replies are used up, `RepliesUsedUp`.
     """
 
     def __init__(self, replies: Iterable[ScriptedReply]) -> None:
@@ -42,9 +43,12 @@ class Scripted:
     def from_file(cls, path: str | Path) -> Scripted:
         """Reads JSON lines: a string or `{content, finish_reason?, usage?}` each; blank lines are skipped.
 
-        Raises `InvalidInput` naming file and line.
+        Raises `InvalidInput` naming file and line, and for a file without a reply.
         """
-        return cls([_from_line(path, number, line) for number, line in enumerate(_lines(path), 1) if line.strip()])
+        replies = [_from_line(path, number, line) for number, line in enumerate(_lines(path), 1) if line.strip()]
+        if not replies:
+            raise InvalidInput(f"{path} holds no replies: {_SHAPE}")
+        return cls(replies)
 
     @property
     def name(self) -> str:
@@ -56,7 +60,8 @@ class Scripted:
         position = len(self.requests)
         self.requests.append(request)
         if position >= len(self._replies):
-            raise ModelError(f"the script has {len(self._replies)} replies and call {position + 1} wants another")
+            there = "there is 1" if len(self._replies) == 1 else f"there are {len(self._replies)}"
+            raise RepliesUsedUp(f"the scripted replies are used up: {there}, and call {position + 1} wants another")
         reply = _resolve(self._replies[position], request)
         if on_chunk is not None:
             await _in_pieces(reply.content, on_chunk)
@@ -132,9 +137,11 @@ def _from_line(path: str | Path, number: int, line: str) -> ScriptedReply:
     try:
         data = json.loads(line)
         if not isinstance(data, str | dict):
-            raise InvalidInput("a line holds a string or an object with `content`")
+            raise InvalidInput(_SHAPE)
         return data if isinstance(data, str) else _from_mapping(data)
     except RecursionError:
         raise InvalidInput(f"{path}, line {number}: this nests too deeply") from None
-    except (ValueError, InvalidInput) as error:
+    except ValueError as error:
+        raise InvalidInput(f"{path}, line {number}: {error}; {_SHAPE}") from error
+    except InvalidInput as error:
         raise InvalidInput(f"{path}, line {number}: {error}") from error

@@ -66,6 +66,7 @@ _REASON_WORDS: Mapping[str, str] = MappingProxyType(
         "wall": "",
         "endpoint": "its server",
         "auth": "its key was refused",
+        "replies_used_up": "the scripted replies are used up",
         "context_overflow": "the prompt is longer than its window",
         "signal": "by a signal",
         "api": "",

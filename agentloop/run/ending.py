@@ -17,6 +17,7 @@ from agentloop.errors import (
     ModelAuthError,
     ModelError,
     Refused,
+    RepliesUsedUp,
     SandboxError,
     StoreError,
 )
@@ -39,6 +40,7 @@ Judge: TypeAlias = Callable[[], Awaitable[Sequence[Mapping[str, Json]]]]
 _ENDINGS: tuple[tuple[type[BaseException], Status, str], ...] = (
     (ModelAuthError, Status.MODEL_ERROR, "auth"),
     (ContextOverflow, Status.MODEL_ERROR, "context_overflow"),
+    (RepliesUsedUp, Status.MODEL_ERROR, "replies_used_up"),
     (ModelError, Status.MODEL_ERROR, "endpoint"),
     (StoreError, Status.ERROR, "store"),
     (SandboxError, Status.ERROR, "script"),

@@ -43,8 +43,12 @@ class Spending:
     def begin_iteration(self) -> None:
         """Counts one; raises `EndRun` when none is left."""
         if self.iterations_left <= 0:
-            raise EndRun(Status.MAX_ITERATIONS, "", f"no answer after {self.limits.iterations} iterations")
+            raise EndRun(Status.MAX_ITERATIONS, "", f"no answer after {_turns(self.limits.iterations)}")
         self.iterations += 1
+
+    def take_back_iteration(self) -> None:
+        """Counts the last one out again: its model call was never made."""
+        self.iterations -= 1
 
     def check(self) -> None:
         """Raises `EndRun(budget)` when tokens or cost are used up; called before each model call."""
@@ -67,6 +71,10 @@ class Spending:
                 "carry_bytes",
                 f"run() returned {size} bytes; the carry may hold {self.limits.carry_bytes}",
             )
+
+
+def _turns(count: int) -> str:
+    return f"{count} turn" if count == 1 else f"{count} turns"
 
 
 def metered(llm: LLM, spending: Spending, trace: RunTrace) -> LLM:

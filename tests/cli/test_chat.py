@@ -67,7 +67,7 @@ def test_the_exit_code_is_that_of_the_last_message(agentloop: Run, replies: Repl
     assert agentloop("chat", "--llm", replies(FAIL, "DONE\nyes"), stdin="a\nb\n", env=env).returncode == 0
     assert agentloop("chat", "--llm", replies("DONE\nyes", FAIL), stdin="a\nb\n", env=env).returncode == 1
     assert agentloop("chat", "--llm", replies("DONE\nyes"), stdin="a\nb\n", env=env).returncode == 8
-    assert agentloop("chat", "--llm", replies(), stdin="/quit\n", env=env).returncode == 0
+    assert agentloop("chat", "--llm", replies("unused"), stdin="/quit\n", env=env).returncode == 0
 
 
 def test_json_has_a_result_for_each_message(agentloop: Run, replies: Replies, env: dict[str, str]) -> None:
@@ -137,7 +137,7 @@ def test_ctrl_c_ends_the_turn_and_ctrl_d_the_chat(terminal: Callable[..., Termin
 
 
 def test_ctrl_c_twice_leaves(terminal: Callable[..., Terminal], replies: Replies) -> None:
-    chat = terminal("--llm", replies())
+    chat = terminal("--llm", replies("unused"))
     chat.wait_for("> ")
     chat.process.send_signal(signal.SIGINT)
     chat.wait_for("Ctrl-C again too")

@@ -89,7 +89,7 @@ def test_quiet_leaves_the_answer(agentloop: Run, replies: Replies) -> None:
             2,
             "max_iterations",
         ),
-        ([], [], 8, "model_error"),
+        ([js("return 1")], [], 8, "model_error"),
         ([js("fail('no such thing')")], [], 1, "error"),
         ([js("return 1")] * 4, [], 1, "error"),
     ],
@@ -101,6 +101,17 @@ def test_the_exit_code_follows_the_status(
     assert done.returncode == code, done.stderr
     assert events(done.stdout)[-1]["status"] == status
     assert events(done.stdout)[-1]["type"] == "result"
+
+
+def test_replies_that_are_used_up_are_called_so_and_a_file_without_any_is_no_run(
+    agentloop: Run, replies: Replies
+) -> None:
+    done = agentloop("run", "try", "--llm", replies(js("return 1")))
+    summary = done.stderr.splitlines()[-1]
+    assert summary.startswith("the model failed: the scripted replies are used up · 1 turn · ")
+    assert "there is 1, and call 2 wants another" in done.stderr
+    empty = agentloop("run", "try", "--llm", replies())
+    assert (empty.returncode, "holds no replies: each line is a JSON string" in empty.stderr) == (3, True)
 
 
 def test_what_a_workspace_may_not_choose_is_told(agentloop: Run, replies: Replies, tmp_path: Path) -> None:
@@ -127,7 +138,8 @@ def test_cost_is_counted_and_limited(agentloop: Run, replies: Replies) -> None:
 )
 def test_tokens_are_limited(agentloop: Run, replies: Replies, flag: str, reason: str) -> None:
     done = agentloop("run", "add", flag, "1", "--json", "--llm", replies(*ADD))
-    assert (done.returncode, events(done.stdout)[-1]["reason"]) == (5, reason)
+    result = events(done.stdout)[-1]
+    assert (done.returncode, result["reason"], result["turns"]) == (5, reason, 1)
 
 
 async def test_a_window_bounds_every_call_and_sums_up_what_is_long(repository: Path, tmp_path: Path) -> None:

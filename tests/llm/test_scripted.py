@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentloop.errors import InvalidInput, ModelError
+from agentloop.errors import InvalidInput, RepliesUsedUp
 from agentloop.llm import Message, ModelReply, ModelRequest, Scripted, Text
 from agentloop.llm.scripted import rough_tokens
 from agentloop.records import Usage
@@ -50,7 +50,7 @@ async def test_text_arrives_in_pieces() -> None:
 async def test_running_out_says_how_many_there_were() -> None:
     llm = Scripted(["only"])
     await llm.complete(ASK)
-    with pytest.raises(ModelError, match="has 1 replies and call 2"):
+    with pytest.raises(RepliesUsedUp, match="used up: there is 1, and call 2 wants another"):
         await llm.complete(ASK)
 
 
@@ -66,8 +66,9 @@ async def test_a_file_holds_one_reply_a_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "line 2"),
-        ("7", "string or an object"),
+        ("{", 'each line is a JSON string or {"content": "…"}'),
+        ("hello", 'each line is a JSON string or {"content": "…"}'),
+        ("7", "each line is a JSON string"),
         ('{"text": "x"}', "'text'"),
         ("{}", "`content` must be text"),
         ('{"content": "x", "finish_reason": "tired"}', "'tired'"),
@@ -84,6 +85,14 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, words: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Scripted.from_file(path)
     assert "line 2" in str(caught.value) and words in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "\n  \n"])
+def test_a_file_without_replies_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"empty\.jsonl holds no replies: each line is a JSON string"):
+        Scripted.from_file(path)
 
 
 def test_a_missing_file_and_a_reply_of_another_kind_are_refused(tmp_path: Path) -> None:

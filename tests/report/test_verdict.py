@@ -42,6 +42,7 @@ def test_every_end_has_words_and_a_code_of_its_own() -> None:
         (Status.BUDGET, "prompt_tokens", "out of budget: prompt tokens"),
         (Status.TIMEOUT, "wall", "out of time"),
         (Status.CANCELLED, "signal", "cancelled: by a signal"),
+        (Status.MODEL_ERROR, "replies_used_up", "the model failed: the scripted replies are used up"),
         (Status.CHECK_FAILED, "price, title", "a check failed: price, title"),
     ],
 )
