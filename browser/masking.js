@@ -1,6 +1,8 @@
 // What is drawn and where, for a host that knows which of it must not be in a picture: no secret ever enters the page.
 
 const DRAWN_LIMIT = 200000; // nodes; of a page with more no picture is made
+const FAR = 5000; // px
+const SVG = "http://www.w3.org/2000/svg";
 const AROUND_LIMIT = 1000; // characters
 const LINE_LIMIT = 40; // lines of one text told one by one
 const FRAME_TAGS = /^(iframe|frame|object|embed|fencedframe)$/;
@@ -29,8 +31,10 @@ function reachOf(element, reaches) {
   for (const node of path.reverse()) {
     const style = styleOf(node);
     const own = lengthsIn(`${style.textShadow} ${style.filter} ${style.webkitTextStrokeWidth}`);
+    const stroke = namespaceOf(node) === SVG && style.stroke !== "none" ? 4 * parseFloat(style.strokeWidth) : 0;
+    const moved = style.filter.includes("url(") ? FAR : 0; // a filter of the page's own puts it anywhere
     const mirror = style.webkitBoxReflect && style.webkitBoxReflect !== "none" ? lengthsIn(style.webkitBoxReflect) + 2 * Math.max(...sizeOf(node)) : 0;
-    reaches.set(node, (reaches.get(parentOf(node)) || 0) + own + mirror);
+    reaches.set(node, (reaches.get(parentOf(node)) || 0) + own + stroke + moved + mirror);
   }
   return reaches.get(element) || 0;
 }
@@ -53,11 +57,38 @@ function aroundText(element) {
   return `${before}${textOf(element).slice(0, AROUND_LIMIT)}${after}`;
 }
 
+// How far what is generated may lie beyond its element: where it has a place of its own, or is a list's marker.
+function reachOfGenerated(element) {
+  const { fontSize, listStyleType } = styleOf(element);
+  const marker = getComputedStyle(element, "::marker").content;
+  let reach = /["']/.test(marker + listStyleType) ? parseFloat(fontSize) * Math.max(marker.length, listStyleType.length) : 0;
+  for (const part of ["::before", "::after"]) {
+    const { content, position, transform, left, top, right, bottom, width, height } = getComputedStyle(element, part);
+    if (!/["']/.test(content) || (position === "static" && transform === "none")) continue;
+    reach += position === "fixed" ? FAR : lengthsIn([left, top, right, bottom, width, height].join(" ")) + numbersIn(transform);
+  }
+  return reach;
+}
+
+const numbersIn = (css) => (css.match(/-?[\d.]+/g) || []).reduce((sum, number) => sum + Math.abs(number), 0);
+
+// What an element draws that is kept elsewhere: the text that a <use> repeats, a list's own marker, a picture's address.
+function borrowedText(element) {
+  const tag = tagOf(element);
+  if (tag === "img") return element.currentSrc.length < AROUND_LIMIT ? element.currentSrc : "";
+  if (tag === "use") {
+    const used = elementById(rootOf(element), (attr(element, "href") || attr(element, "xlink:href") || "").slice(1));
+    return used ? textOf(used) : "";
+  }
+  const { display, listStyleType } = styleOf(element);
+  return display === "list-item" ? unquoted(listStyleType) : "";
+}
+
 function attributeText(element) {
   const generated = ["::before", "::after", "::marker"].map((part) => getComputedStyle(element, part).content).filter((text) => /["']/.test(text));
   const alternative = /^(img|area|input)$/.test(tagOf(element)) ? attr(element, "alt") || attr(element, "title") : "";
   const beside = generated.length ? [...generated, generated.map(unquoted).join(""), aroundText(element)] : [];
-  return [alternative, ...beside].filter(Boolean);
+  return [alternative, borrowedText(element), ...beside].filter(Boolean);
 }
 
 // What is not drawn may be in a moment.
@@ -100,7 +131,7 @@ function readDrawn(page, view, found) {
     const shown = shownIn(node);
     const texts = attributeText(node);
     if (shown || texts.length) {
-      const boxes = lines(rectsOf(node), view, reachOf(node, reaches));
+      const boxes = lines(rectsOf(node), view, reachOf(node, reaches) + (texts.length ? reachOfGenerated(node) : 0));
       // Fields for one letter or a few each stand side by side as one.
       if (shown && boxes.length) found.pieces.push([shown, true, boxes]);
       for (const text of boxes.length ? texts : []) found.pieces.push([text, false, boxes]);

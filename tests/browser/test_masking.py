@@ -97,6 +97,10 @@ DRAWN = {
     "<script>s.scrollTop=290</script>",
     "editable": "<div contenteditable>{}</div>",
     "details": "<details open><summary>{}</summary>text</details>",
+    "marker": "<ul style='list-style-type:\"{}\";padding-left:300px'><li>x</ul>",
+    "repeated drawing": "<svg width=0 height=0><defs><text id=t y=30>{}</text></defs></svg>"
+    "<svg width=400 height=60><use href='#t'/></svg>",
+    "thick outline": "<svg width=500 height=160><text x=80 y=90 stroke=black stroke-width=30>{}</text></svg>",
     "list of options": "<select size=3><option>nothing<option>{}</select>",
     "group of options": "<select size=3><optgroup label='{}'><option>nothing</select>",
     "title of a picture that is none": "<img title='{}' src='/none.png' width=400 height=60>",
@@ -127,6 +131,8 @@ PARTS = {
     "two fields": "<p><input value='{a}'> <input value='{b}'></p>",
     "generated around": "<style>#x::before{{content:'{a}'}}#x::after{{content:'{b}'}}</style><p id=x></p>",
     "generated before": "<style>#x::before{{content:'{a}'}}</style><p id=x>{b}</p>",
+    "generated far away": "<style>#x::after{{content:attr(data-x);position:absolute;left:300px;top:200px}}</style>"
+    "<p id=x data-x='{a}{b}' style='position:relative;width:90px'>Say</p>",
     "generated after": "<style>#x::after{{content:'{b}'}}</style><p id=x>{a}</p>",
 }
 
