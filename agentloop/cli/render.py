@@ -60,9 +60,13 @@ class View(Protocol):
 
 
 class TurnLines:
-    """Turns events into lines: one a turn, and one for each thing worth knowing besides."""
+    """Turns events into lines: one a turn, and one for each thing worth knowing besides.
 
-    def __init__(self) -> None:
+    `denied`: what a question that got a no is told to have got; names the remedy where nobody was asked.
+    """
+
+    def __init__(self, *, denied: str = "denied") -> None:
+        self._denied = denied
         self._acts: list[str] = []
         self._tokens = ""
         self._code_lines = 0
@@ -89,7 +93,7 @@ class TurnLines:
             case "budget_trimmed" | "resumed":
                 return f"· {event.type.replace('_', ' ')}: {_clipped(event.content)}", "dim"
             case "ask_result":
-                return f"? {_clipped(event.content)} {_answered(event)}", "bold"
+                return f"? {_clipped(event.content)} {self._answered(event)}", "bold"
         return None
 
     def _begin(self, event: RunEvent) -> None:
@@ -101,22 +105,32 @@ class TurnLines:
         self.completion_tokens += completion
         self._tokens = f"{prompt:,}+{completion:,} tokens"
 
+    def _answered(self, event: RunEvent) -> str:
+        answer = event.args.get("answer")
+        if isinstance(answer, bool):
+            return "approved" if answer else self._denied
+        return _clipped(str(answer))
+
     def _turn(self, event: RunEvent) -> str:
+        if event.args.get("interrupted"):
+            return "· a script was cut short: what it did may have half happened"
         acts, more = self._acts[:_ACTS], len(self._acts) - _ACTS
         if more > 0:
             acts = [*acts, f"{more} more"]
         done = " · ".join(acts) or f"script of {self._code_lines} {'line' if self._code_lines == 1 else 'lines'}"
-        error = f" ! {visible(str(event.args['error']))}" if event.args.get("error") else ""
-        return f"{event.turn:>3}  {done}{error}  ({self._tokens})"
+        return f"{event.turn:>3}  {done}{_thrown(event)}  ({self._tokens})"
 
 
 class HumanView:
-    """Lines on `screen` as things happen; the answer, whole, through `write_answer` at the end."""
+    """Lines on `screen` as things happen; the answer, whole, through `write_answer` at the end.
 
-    def __init__(self, screen: Screen, write_answer: Callable[[str], None]) -> None:
+    `denied`: see `TurnLines`.
+    """
+
+    def __init__(self, screen: Screen, write_answer: Callable[[str], None], *, denied: str = "denied") -> None:
         self._screen = screen
         self._write_answer = write_answer
-        self._lines = TurnLines()
+        self._lines = TurnLines(denied=denied)
 
     def event(self, event: RunEvent) -> None:
         """Shows what `event` has to say to a person."""
@@ -179,6 +193,13 @@ def summary_line(result: RunResult) -> str:
     return " · ".join(parts)
 
 
+def _thrown(event: RunEvent) -> str:
+    error, message = event.args.get("error"), event.args.get("message")
+    if not error:
+        return ""
+    return f" ! {visible(str(error))}" + (f": {_clipped(str(message))}" if message else "")
+
+
 def _check(event: RunEvent) -> tuple[str, str]:
     check = _clipped(event.content)
     if event.args.get("passed"):
@@ -189,13 +210,6 @@ def _check(event: RunEvent) -> tuple[str, str]:
 def _shrunk(event: RunEvent) -> str:
     before, after = event.args.get("messages_before"), event.args.get("messages_after")
     return f": {before} messages are now {after}" if before is not None and after is not None else ""
-
-
-def _answered(event: RunEvent) -> str:
-    answer = event.args.get("answer")
-    if isinstance(answer, bool):
-        return "approved" if answer else "denied"
-    return _clipped(str(answer))
 
 
 def _clipped(text: str, limit: int = _ACT_CHARS) -> str:

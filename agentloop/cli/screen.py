@@ -41,7 +41,16 @@ def view_for(options: TaskOptions) -> View:
         return JsonView(_write_line, chunks=options.json_stream)
     if options.settings.quiet:
         return QuietView(write_answer)
-    return HumanView(_screen(), write_answer)
+    return HumanView(_screen(), write_answer, denied=_denied(options))
+
+
+def _denied(options: TaskOptions) -> str:
+    """What a no is called, by who gave it."""
+    if options.approve != "deny":
+        return "denied"
+    if options.settings.approve is not None:
+        return f"denied by {options.settings.origins['approve']} deny"
+    return "denied: there is no terminal to ask at; --approve auto says yes, --allow-exec NAMES for programs only"
 
 
 def write_answer(text: str) -> None:

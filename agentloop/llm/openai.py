@@ -33,6 +33,9 @@ _NO_MODEL = (
     "no model is configured. Three ways on: set OPENAI_API_KEY; or run a local server and give its address in "
     "OPENAI_BASE_URL or --llm-base-url; or see `make demo`, which needs neither."
 )
+_NOTHING_HERE = (404, 405, 501)
+"""What a server answers whose API is elsewhere, or which has none."""
+
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -191,7 +194,10 @@ class OpenAI:
             pass  # the status says enough
         finally:
             await response.aclose()
-        return endpoint_error(response.status_code, self._shown(text[:_ERROR_READ].decode("utf-8", "replace")))
+        error = endpoint_error(response.status_code, self._shown(text[:_ERROR_READ].decode("utf-8", "replace")))
+        if response.status_code not in _NOTHING_HERE:
+            return error
+        return type(error)(self._shown(f"{error} (asked {self._asked}){self._hint()}"), status=error.status)
 
     async def _read(self, response: httpx.Response, on_chunk: OnChunk | None) -> ReplyReader:
         decoder, reader = EventDecoder(), ReplyReader()
@@ -243,10 +249,21 @@ class OpenAI:
     def _url(self) -> str:
         return f"{self.base_url}/chat/completions"
 
+    @property
+    def _asked(self) -> str:
+        return _without_user(self._url)
+
+    def _hint(self) -> str:
+        versioned = "v1" in urlsplit(self.base_url).path.split("/")
+        return "" if versioned else f"; most servers want /v1 at the base URL's end: {self.address}/v1"
+
     def _transport(self, error: Exception) -> str:
         if isinstance(error, httpx.ReadTimeout):
             return f"{self.address} was silent for {self._timeout.read:g} s"
-        return self._shown(f"{self.address}: {str(error) or type(error).__name__}")
+        said = f"{self._asked}: {str(error) or type(error).__name__}"
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            said += "; is the server running, and is this its address?"
+        return self._shown(said)
 
     def _shown(self, text: str) -> str:
         """`text` without the key and other header values, cut to what is worth reading."""

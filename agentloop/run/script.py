@@ -23,6 +23,9 @@ LAST_MOMENT_S = 0.5
 """A script is interrupted a little before the run's own deadline; with less than this left, the run is over."""
 
 
+_MESSAGE_CHARS = 500
+
+
 async def execute(
     context: RunContext, said: Conversation, script: Script, *, prompt: Prompt, usage: Usage
 ) -> tuple[Outcome, tuple[str, ...]]:
@@ -94,7 +97,10 @@ async def _thread(context: RunContext, outcome: Outcome) -> EndRun | None:
 
 
 def _result_args(outcome: Outcome) -> dict[str, Json]:
-    args: dict[str, Json] = {"error": outcome.error.name} if outcome.error else {}
+    args: dict[str, Json] = {}
+    if outcome.error is not None:
+        line = next(iter(outcome.error.message.strip().splitlines()), "")
+        args = {"error": outcome.error.name, "message": line[:_MESSAGE_CHARS]}
     return args if outcome.answer is None else args | {"answer": outcome.answer}
 
 

@@ -97,7 +97,7 @@ def test_without_a_terminal_a_change_is_denied_without_a_question(
     words = ["run", "write", "--ephemeral", "--cwd", str(folder), "--llm", replies(WRITE)]
     done = agentloop(*words)
     assert "declined" in done.stdout and "[y/N]" not in done.stderr
-    assert "denied" in done.stderr
+    assert "denied: there is no terminal to ask at; --approve auto says yes" in done.stderr
     done = agentloop(*words, "--approve", "auto")
     assert done.stdout == "written\n" and (folder / "a.txt").exists()
 

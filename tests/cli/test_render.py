@@ -98,6 +98,26 @@ def test_a_script_that_threw_says_so_and_many_acts_are_counted() -> None:
     assert "click(7) -> ok · 3 more ! TargetError" in line[0] and line[1] == "red"
 
 
+def test_why_a_script_threw_is_told_in_one_line() -> None:
+    lines = TurnLines()
+    lines.feed(event("execute_js"))
+    told = event("execute_js_result", args={"error": "PolicyDenied", "message": "fetch of\x1b[2J x is not allowed"})
+    line = lines.feed(told)
+    assert line == ("  1  script of 1 line ! PolicyDenied: fetch of\\x1b[2J x is not allowed  (0+0 tokens)", "red")
+    endless = lines.feed(event("execute_js_result", args={"error": "E", "message": "x" * 5000}))
+    assert endless is not None and len(endless[0]) < 200
+
+
+def test_a_script_that_was_cut_short_before_a_resume_is_told_as_such() -> None:
+    line = TurnLines().feed(event("execute_js_result", turn=0, args={"interrupted": True}))
+    assert line == ("· a script was cut short: what it did may have half happened", "")
+
+
+def test_a_no_that_nobody_gave_is_told_with_its_remedy() -> None:
+    answered = event("ask_result", "Allow it?", args={"id": "q", "answer": False})
+    assert TurnLines(denied="denied: say so").feed(answered) == ("? Allow it? denied: say so", "bold")
+
+
 @pytest.mark.parametrize("type", ["budget_trimmed", "ask_result", "resumed"])
 def test_what_is_worth_knowing_besides_is_a_line(type: EventType) -> None:
     line = TurnLines().feed(event(type, "x" * 500))

@@ -114,6 +114,11 @@ def test_replies_that_are_used_up_are_called_so_and_a_file_without_any_is_no_run
     assert (empty.returncode, "holds no replies: each line is a JSON string" in empty.stderr) == (3, True)
 
 
+def test_a_script_that_threw_says_why(agentloop: Run, replies: Replies) -> None:
+    done = agentloop("run", "try", "--llm", replies(js("throw new RangeError('too\\nfar')"), js("answer('so')")))
+    assert "  1  script of 1 line ! RangeError: too  (" in done.stderr
+
+
 def test_what_a_workspace_may_not_choose_is_told(agentloop: Run, replies: Replies, tmp_path: Path) -> None:
     (tmp_path / "agentloop.toml").write_text('approve = "auto"\nmax-steps = 1\n', encoding="utf-8")
     done = agentloop("run", "add", "--cwd", str(tmp_path), "--llm", replies(*ADD))

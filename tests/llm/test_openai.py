@@ -230,10 +230,28 @@ async def test_a_long_prompt_is_a_context_overflow(bench: MakeBench) -> None:
 
 async def test_a_server_that_is_not_there_is_named(bench: MakeBench) -> None:
     b = await bench([], base_url="http://127.0.0.1:9/v1", max_retries=1)
-    with pytest.raises(ModelError, match=r"http://127\.0\.0\.1:9/v1") as caught:
+    with pytest.raises(
+        ModelError, match=r"^http://127\.0\.0\.1:9/v1/chat/completions: .*is the server running"
+    ) as caught:
         await b.llm.complete(ASK)
     assert caught.value.status is None
     assert len(b.waits) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"), [("", "most servers want /v1 at the base URL's end: {origin}/v1"), ("/api/v1", "")]
+)
+async def test_a_path_that_the_server_does_not_know_is_told_without_the_password(
+    bench: MakeBench, path: str, hint: str
+) -> None:
+    origin = (await bench([])).server.base_url.removesuffix("/v1")
+    wrong = await bench([], base_url=f"{origin.replace('//', '//me:pa55word@')}{path}")
+    with pytest.raises(ModelError, match="answered 404") as caught:
+        await wrong.llm.complete(ASK)
+    asked, _, rest = str(caught.value).partition("(asked ")[2].partition(")")
+    assert asked == f"{origin}{path}/chat/completions"
+    assert rest == (f"; {hint.format(origin=origin)}" if hint else "")
+    assert "pa55word" not in str(caught.value)
 
 
 async def test_cancelling_a_wait_between_attempts_returns(bench: MakeBench) -> None:
