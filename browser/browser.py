@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
@@ -75,7 +76,7 @@ class Browser(Surroundings):
         self._artifacts = artifacts
         self._asked = 0
         self.folder = os.path.realpath(folder or os.curdir)
-        self.marks = Marks(driver)
+        self.marks = Marks(driver, hide=(secrets or Secrets()).hide)
         self._acting = Acting(driver, self.marks, observers, prefix=prefix, hints=hints, clock=clock)
         self._input = Input(driver, self.marks)
         self._secrets = SecretTyping(driver, self.marks, self._input, secrets or Secrets())
@@ -296,6 +297,13 @@ class Browser(Surroundings):
         look = await self.marks.look(chars=chars)
         self._acting.page_listed()
         return look
+
+    async def markdown(self) -> str:
+        """The page's rendered text as Markdown; without emphasis where that parts a secret."""
+        text = self._secrets.hidden(await super().markdown())
+        plain = re.sub(r"[*`]", "", text)
+        shown = self._secrets.hidden(plain)
+        return text if shown == plain else shown
 
     async def text(self, target: AnyTarget) -> str:
         """The rendered text of an element, however long."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -32,8 +32,10 @@ __all__ = ["Marks"]
 class Marks:
     """The marks of one browser. `listing` is the last one made, None before the first."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, *, hide: Callable[[str], str] = str) -> None:
+        """`hide` takes out of a page's text what nobody may read; pieces of it may only together be that."""
         self._scripts = Scripts(driver)
+        self._hide = hide
         self._numbers: dict[tuple[str, str], int] = {}
         self._known: dict[int, tuple[Mark, bool]] = {}
         self._parents: dict[str, tuple[str, str]] = {}
@@ -52,7 +54,8 @@ class Marks:
         """The visible page as text with the marks in place, at most `chars` characters; lists anew as it does."""
         listing, reading = await self._read(text=True)
         frames = {place: frame for frame, place in reading.parents.items()}
-        return render(listing, reading.pages, frames, chars=chars)
+        look = render(listing, reading.pages, frames, chars=chars)
+        return replace(look, text=self._hide(look.text))
 
     async def _read(self, *, text: bool) -> tuple[Listing, Reading]:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 
 import pytest
 
@@ -68,6 +69,24 @@ async def test_every_reading_of_a_page_has_the_placeholder(
     assert not shows(secrets, *told)
     place = secrets.get("LOGIN").placeholder
     assert all(place in text for text in map(str, told[2:6])), told[2:6]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p><b>{a}</b><i>{b}</i></p>",
+        "<p><span>{a}</span><code>{b}</code></p>",
+        "<iframe srcdoc='<p><b>{a}</b>{b}</p>'></iframe>",
+        "<button><b>{a}</b>{b}</button>",
+    ],
+)
+async def test_what_is_put_together_from_pieces_has_it_too(
+    browser: Browser, pages: PageServer, secrets: Secrets, html: str
+) -> None:
+    value = secrets.get("LOGIN").value
+    await browser.goto(pages.put(html.format(a=value[:9], b=value[9:])))
+    for told in (await browser.look(), await browser.markdown(), repr(await browser.mark())):
+        assert not secrets.redactor.sees(re.sub(r"[*`]", "", told)), told
 
 
 async def test_what_is_changed_beyond_recognition_is_not_known(browser: Browser, pages: PageServer) -> None:
