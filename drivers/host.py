@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
+from playwright.async_api import Browser, BrowserContext, Playwright
 from playwright.async_api import Error as PlaywrightError
 
 from agentloop.browser.settle import SettleLimits
@@ -19,6 +19,7 @@ from agentloop.drivers.download_manager import DownloadManager
 from agentloop.drivers.faults import first_line
 from agentloop.drivers.locate import BrowserBinary, find_browser
 from agentloop.drivers.playwright_driver import PlaywrightDriver
+from agentloop.drivers.playwright_process import start_playwright
 from agentloop.drivers.processes import end_processes_with
 from agentloop.drivers.proxy_probe import boundary_kind, browser_is_held, page_is_held, pages_kept_off_port
 from agentloop.drivers.refusals import Refusals
@@ -300,7 +301,7 @@ async def one_session(
 async def _started(stack: AsyncExitStack) -> Playwright:
     try:
         async with asyncio.timeout(_OPEN_S):
-            playwright = await _whole(async_playwright().start(), _stopped)
+            playwright = await _whole(start_playwright(), _stopped)
     except TimeoutError:
         raise DriverTimeout(f"Playwright did not start within {_OPEN_S:g} s") from None
     stack.push_async_callback(_stopped, playwright)

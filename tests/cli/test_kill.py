@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from agentloop.testing.site import serve_site
+from tests.cli.conftest import finished
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads the process tree from /proc")
 
@@ -56,6 +57,16 @@ async def nothing_remains(pids: set[int], folder: Path) -> list[str]:
     return left
 
 
+async def told(output: asyncio.StreamReader, kind: str, *, times: int = 1) -> None:
+    """Reads on until this many events of the kind have come."""
+    async with asyncio.timeout(40):
+        async for line in output:
+            times -= json.loads(line)["type"] == kind
+            if not times:
+                return
+    raise AssertionError(f"it ended before it told of {kind}")
+
+
 async def start(shop: str, folder: Path) -> tuple[asyncio.subprocess.Process, set[int]]:
     """The command inside a script that waits, and everything it has started."""
     temporary = folder / "tmp"
@@ -70,10 +81,7 @@ async def start(shop: str, folder: Path) -> tuple[asyncio.subprocess.Process, se
         start_new_session=True,
     )
     assert process.stdout is not None
-    async with asyncio.timeout(40):
-        async for line in process.stdout:
-            if json.loads(line)["type"] == "execute_js":
-                break
+    await told(process.stdout, "execute_js")
     pids = set(descendants(process.pid))
     assert len(pids) >= 4, "driver, browser, zygote and sandbox are running"
     return process, pids
@@ -86,6 +94,40 @@ async def test_a_killed_command_leaves_nothing(number: signal.Signals, shop: str
     code = await asyncio.wait_for(process.wait(), 20)
     assert code == (-signal.SIGKILL if number == signal.SIGKILL else 130)
     assert await nothing_remains(pids, tmp_path / "tmp") == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_to_the_whole_group_keeps_the_browsers_state(
+    number: signal.Signals, repository: Path, shop: str, tmp_path: Path
+) -> None:
+    """As `timeout` and a terminal send it: Playwright's process and the browser get it too."""
+    temporary, replies = tmp_path / "tmp", tmp_path / "replies.jsonl"
+    temporary.mkdir()
+    env = {"TMPDIR": str(temporary), "AGENTLOOP_DB": str(tmp_path / "sessions.db")}
+    words = [sys.executable, "-m", "agentloop", "browse", "--json", "--session", "cut", "--llm", f"scripted:{replies}"]
+    scripts = ["browser.eval('localStorage.kept = 1')", "sleep(25000)"]
+    replies.write_text("".join(json.dumps(f"```js\n{script}\n```") + "\n" for script in scripts))
+    process = await asyncio.create_subprocess_exec(
+        *(*words, "--url", shop, "wait"),
+        cwd=repository,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=os.environ | env,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    await told(process.stdout, "execute_js", times=2)
+    pids = set(descendants(process.pid))
+    os.killpg(process.pid, number)
+    out, err = await asyncio.wait_for(process.communicate(), 20)
+    events = [json.loads(line) for line in out.splitlines()]
+    assert (process.returncode, err.decode()) == (130, "")
+    assert (events[-1]["status"], events[-1]["reason"]) == ("cancelled", "signal")
+    assert "warning" not in [event["type"] for event in events]
+    assert await nothing_remains(pids, temporary) == []
+    replies.write_text(json.dumps("```js\nanswer(browser.eval('localStorage.kept'))\n```") + "\n")
+    again = await finished(repository, *words[3:], "--url", shop, "what was kept?", env=env)
+    assert json.loads(again[1].splitlines()[-1])["final_text"] == "1", again
 
 
 @pytest.mark.soak
