@@ -331,7 +331,8 @@ def _fields(names: Sequence[str]) -> str:
 
 
 def _path(url: str) -> str:
-    path = urlsplit(url).path
+    # What stands behind another scheme would look like more of the origin.
+    path = urlsplit(url).path if url.startswith("http") else ""
     return "" if path in ("", "/") else unambiguous(path if len(path) <= _PATH_CHARS else f"{path[:_PATH_CHARS]}…")
 
 

@@ -260,6 +260,16 @@ async def test_a_page_cannot_forge_the_question(driver: PlaywrightDriver, site: 
         assert 'fields "x\\", y"?' in words
 
 
+@pytest.mark.parametrize("action", ["javascript:.evil.example/x", "data:.evil.example/x", "mailto:x@evil.example"])
+async def test_an_address_of_another_kind_does_not_lengthen_the_origin(
+    driver: PlaywrightDriver, site: CountingServer, action: str
+) -> None:
+    html = f"<form method=post action='{action}'><button>Go</button></form>"
+    async with browsing(driver, site, html, "submit", answer=False) as it:
+        await it.error('click("Go")')
+        assert f": to http://127.0.0.1:{site.port}, with" in it.person.asked[0]
+
+
 async def test_a_yes_lasts_for_that_target_at_that_origin(driver: PlaywrightDriver, site: CountingServer) -> None:
     html = FORM.replace(
         "</form>",
