@@ -30,6 +30,7 @@ __all__ = ["DocumentGate", "field_names"]
 
 _DOCUMENTS: Final = [{"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}]
 _PATIENCE_S: Final = 86_400.0
+_LAST_WORD_S: Final = 1.0
 _BODY_READ: Final = 256 * 1024
 _NAMES: Final = 100
 _PART_NAME: Final = re.compile(rb'content-disposition:[^\r\n]*?[;\s]name="([^"\r\n]*)"', re.IGNORECASE)
@@ -91,6 +92,11 @@ class DocumentGate:
         for task in self._held:
             task.cancel()
         await asyncio.gather(*self._held, return_exceptions=True)
+        # What the answers let go on still tells the page so, unless it is gone: then nothing comes back.
+        if self._hops:
+            await asyncio.wait(self._hops, timeout=_LAST_WORD_S)
+            for task in tuple(self._hops):
+                task.cancel()
 
     async def keeps(self, download: Download) -> bool:
         """Whether a download may be kept."""
