@@ -13,7 +13,7 @@ from agentloop.artifacts.egress import EgressManifest
 from agentloop.build import loop_settings, named_capabilities, secret_capabilities, undeclared
 from agentloop.capabilities import BuildContext, Capability
 from agentloop.context.settings import LoopSettings
-from agentloop.errors import InvalidInput, RequestRefused
+from agentloop.errors import InvalidInput, RequestRefused, refuse_text
 from agentloop.guard.grants import OnAsk, confirmable
 from agentloop.guard.network.base import OwnPorts
 from agentloop.guard.network.pattern import Pattern, for_browser
@@ -229,6 +229,9 @@ def _check(options: BrowseOptions) -> None:
         parse_url(options.url or "https://any.example")
     except RequestRefused as error:
         raise InvalidInput(f"{options.url} is no address of a web page: {error}") from None
+    refuse_text("allow", options.allow, of="patterns")
+    refuse_text("expect", options.expect, of="checks")
+    refuse_text("enabled", options.enabled, of="names")
     for pattern in options.allow or ():
         for_browser(Pattern.parse(pattern))
     for text in options.expect:

@@ -13,7 +13,8 @@ from agentloop.context.compaction import SummarizingCompactor
 from agentloop.context.profile import Profile
 from agentloop.context.prompt import Prompt, PromptName
 from agentloop.context.settings import LoopSettings
-from agentloop.errors import InvalidInput
+from agentloop.errors import InvalidInput, refuse_text
+from agentloop.guard.grants import confirmable
 from agentloop.guard.network.base import OwnPorts
 from agentloop.guard.secrets import Secret
 from agentloop.packs.base import Pack
@@ -68,8 +69,12 @@ def named_capabilities(
     `allow_commands`. `allow_shell` lets exec take a shell's line. `confirm` are acts of the browser that are asked
     about before they happen (`guard.grants.CONFIRMABLE`).
 
-    Raises `InvalidInput` for an unknown name, naming those there are.
+    Raises `InvalidInput` for an unknown name, naming those there are, and for one text in place of a list.
     """
+    refuse_text("names", names, of="names")
+    refuse_text("allow", allow, of="patterns")
+    refuse_text("allow_commands", allow_commands, of="commands")
+    confirmable(confirm)
     for name in names:
         if name not in NAMES:
             raise InvalidInput(f"no pack is called {name!r}; there are: {', '.join(NAMES)}")

@@ -67,6 +67,7 @@ __all__ = [
     "TargetError",
     "UnknownSession",
     "WorldError",
+    "refuse_text",
 ]
 
 
@@ -221,3 +222,9 @@ class EndTurn(Exception):
         self.reason = reason
         self.data = data
         self.outcome: Any = None
+
+
+def refuse_text(name: str, given: object, *, of: str = "texts") -> None:
+    """Raises `InvalidInput` when `given` for the argument `name` is one text: it would be read letter by letter."""
+    if isinstance(given, str | bytes):
+        raise InvalidInput(f"{name} takes a list of {of}, not one text: [{given!r}]")

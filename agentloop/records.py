@@ -7,6 +7,8 @@ from dataclasses import KW_ONLY, asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from agentloop.errors import refuse_text
+
 __all__ = [
     "Json",
     "Prices",
@@ -131,7 +133,8 @@ class RunRequest:
 
     `context` is added to the system prompt of this run and kept nowhere. `fresh` starts from an
     empty carry instead of the session's. `url` is opened before the first turn. `setup` is kept with the run
-    and never read by the engine: how whoever opened it wants to set it up again.
+    and never read by the engine: how whoever opened it wants to set it up again. Raises `InvalidInput` for one text
+    as `enabled` or `allow`.
     """
 
     message: str
@@ -147,6 +150,10 @@ class RunRequest:
     enabled: Sequence[str] | None = None
     allow: Sequence[str] | None = None
     setup: Mapping[str, Json] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        refuse_text("enabled", self.enabled, of="names")
+        refuse_text("allow", self.allow, of="patterns")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from agentloop.errors import refuse_text
 from agentloop.records import Json, RunLimits, Status, Usage
 
 __all__ = ["MIN_SCORE", "Case", "CaseResult", "Criterion", "EvalStore", "RunState", "Score", "Suite", "SuiteRun"]
@@ -43,6 +44,11 @@ class Case:
     judged: bool = False
     limits: RunLimits = RunLimits()
     packs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        refuse_text("allow", self.allow, of="patterns")
+        refuse_text("expect", self.expect, of="checks")
+        refuse_text("packs", self.packs, of="names")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from agentloop.errors import InvalidInput
+from agentloop.errors import InvalidInput, refuse_text
 
 __all__ = [
     "CONFIRMABLE",
@@ -87,8 +87,7 @@ Ask: TypeAlias = Callable[..., Awaitable[Answer]]
 
 def confirmable(actions: Collection[str]) -> frozenset[str]:
     """The actions as a set. Raises `InvalidInput` for one that is none of `CONFIRMABLE`."""
-    if isinstance(actions, str):
-        raise InvalidInput(f"confirm takes a list of actions, not one text: [{actions!r}]")
+    refuse_text("confirm", actions, of="actions")
     for action in actions:
         if action not in CONFIRMABLE:
             raise InvalidInput(f"confirm: there is no action {action!r}; there are: {', '.join(CONFIRMABLE)}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agentloop.errors import InvalidInput, RequestRefused
+from agentloop.errors import InvalidInput, RequestRefused, refuse_text
 from agentloop.guard.network.pattern import Pattern
 from agentloop.guard.network.url import parse_url
 from agentloop.records import Json, Scope
@@ -77,6 +77,10 @@ class DefaultPolicy:
     allow_tools: frozenset[str] = frozenset()
     allow_commands: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        refuse_text("allow_tools", self.allow_tools, of="tools")
+        refuse_text("allow_commands", self.allow_commands, of="commands")
+
     async def check(self, call: ToolCall) -> Decision:
         if call.tool not in SIDE_EFFECTS or call.tool in self.allow_tools:
             return Decision(allowed=True)
@@ -95,8 +99,7 @@ class URLAllowlistPolicy:
     """
 
     def __init__(self, allow: Sequence[str | Pattern]) -> None:
-        if isinstance(allow, str):
-            raise InvalidInput(f"allow takes a list of patterns, not one text: [{allow!r}]")
+        refuse_text("allow", allow, of="patterns")
         self._patterns = tuple(Pattern.parse(item) if isinstance(item, str) else item for item in allow)
 
     async def check(self, call: ToolCall) -> Decision:

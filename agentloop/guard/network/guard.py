@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Address
 
-from agentloop.errors import InvalidInput, RequestRefused, WorldError
+from agentloop.errors import InvalidInput, RequestRefused, WorldError, refuse_text
 from agentloop.guard.network.address import METADATA_HOSTS, NEVER, Address, AddressKind, classify, parse_address, unwrap
 from agentloop.guard.network.base import Checked, OwnPorts, Resolver
 from agentloop.guard.network.pattern import Pattern, for_browser
@@ -227,8 +227,7 @@ def run_boundary(
 def _patterns(allow: Iterable[str | Pattern] | None) -> tuple[Pattern, ...] | None:
     if allow is None:
         return None
-    if isinstance(allow, str):
-        raise InvalidInput(f"allow takes a list of patterns, not one text: [{allow!r}]")
+    refuse_text("allow", allow, of="patterns")
     return tuple(Pattern.parse(item) if isinstance(item, str) else item for item in allow)
 
 

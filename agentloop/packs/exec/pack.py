@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentloop.capabilities import BuildContext, Capability
-from agentloop.errors import InvalidInput, PolicyDenied
+from agentloop.errors import InvalidInput, PolicyDenied, refuse_text
 from agentloop.packs.base import Pack, Primitive
 from agentloop.packs.consent import require_approval
 from agentloop.packs.exec.environment import base_environment, checked, telling
@@ -61,6 +61,8 @@ def exec_capability(
     `env` is added to the few variables of `environ` that commands see.
     """
 
+    refuse_text("allow_commands", allow_commands, of="commands")
+
     async def build(context: BuildContext) -> Sequence[Pack]:
         folder = root if root is not None else context.workspace
         return [
@@ -87,6 +89,7 @@ def exec_pack(
     limits: ExecLimits | None = None,
 ) -> Pack:
     """The pack, which closes `root` at the run's end. `env` is all that commands see."""
+    refuse_text("allow_commands", allow_commands, of="commands")
     declarations = text("exec.d.ts")
     calls = _Calls(
         root,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentloop.capabilities import BuildContext, Capability
-from agentloop.errors import AgentLoopError, InvalidInput
+from agentloop.errors import AgentLoopError, InvalidInput, refuse_text
 from agentloop.guard.network.base import OwnPorts, Resolver
 from agentloop.guard.network.client import GuardedClient, Reply
 from agentloop.guard.network.guard import Boundary
@@ -73,6 +73,7 @@ def openapi_capability(
     of `base_url` may always be, and without `allow` nothing else. Raises `InvalidInput`, with a JSON pointer for what
     is wrong in the document.
     """
+    refuse_text("allow", allow, of="patterns")
     api = read_api(
         spec, url=url, documents=documents, base_url=base_url, server_variables=server_variables, methods=methods
     )
@@ -129,8 +130,7 @@ def _named_api(
     name = (slug(api.title) or "api") if name is None else name
     if not _NAME.fullmatch(name):
         raise InvalidInput(f"name {name!r}: a name has letters, digits and single dashes between them, as in pet-store")
-    if isinstance(header_origins, str):
-        raise InvalidInput(f"header_origins takes a list, not one text: [{header_origins!r}]")
+    refuse_text("header_origins", header_origins, of="origins")
     origins = [*([api.base] if api.base else []), *header_origins]
     static = StaticHeaders(secret=headers or {}, public=public_headers or {}, origins=origins)
     told = description or remark(api.title) or "An API."

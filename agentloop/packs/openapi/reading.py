@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, get_args
 
-from agentloop.errors import InvalidInput
+from agentloop.errors import InvalidInput, refuse_text
 from agentloop.packs.openapi.bodies import is_json
 from agentloop.packs.openapi.document import Source, read_document
 from agentloop.packs.openapi.model import Api, Body, Encoding, Media, Operation, Parameter, Place, Style
@@ -77,8 +77,7 @@ def read_api(
 
 
 def _wanted(methods: Collection[str] | None) -> frozenset[str]:
-    if isinstance(methods, str):
-        raise InvalidInput(f"methods takes a list, not one text: [{methods!r}]")
+    refuse_text("methods", methods, of="methods")
     wanted = frozenset(method.upper() for method in (METHODS if methods is None else methods))
     for method in wanted:
         if method not in _SENDABLE:

@@ -43,7 +43,7 @@ def test_five_methods_unless_others_are_listed() -> None:
         ([], "#/paths: there is no operation"),
         (["TRACE"], "method 'TRACE' is never sent; there are: GET, POST"),
         (["CONNECT"], "method 'CONNECT' is never sent"),
-        ("GET", "methods takes a list, not one text: ['GET']"),
+        ("GET", "methods takes a list of methods, not one text: ['GET']"),
     ],
 )
 def test_methods_that_leave_nothing_or_are_never_sent(methods: Any, said: str) -> None:
