@@ -72,7 +72,8 @@ async def evaluate(
     async def perform(case: Case) -> Attempt:
         record = Record()
         async with _opened(case, _model_for(llm, case), how, record, ports) as handle:
-            return Attempt(result=await handle.run(), record=record.text)
+            result = await handle.run()
+        return Attempt(result=result, record=record.text, trouble=record.trouble)
 
     return await run_suite(
         chosen,

@@ -382,6 +382,7 @@ async def test_cancel_ends_a_run_inside_a_script_and_writes_its_last_steps() -> 
     assert (handle.result.status, handle.result.reason) == (Status.CANCELLED, "signal")
     steps = await store.last_steps(handle.result.session_id, 0)
     assert [step.type for step in steps] == ["user", "execute_js", "execute_js_result", "error"]
+    assert steps[-1].content == "ended by a signal"
 
 
 async def test_a_cancelled_task_still_finalizes_and_passes_the_cancellation_on() -> None:

@@ -33,20 +33,26 @@ def check_names(settings: Settings, *, skills_of: str | os.PathLike[str] | None 
     """
     for setting in ("with", "enable"):
         chosen = settings.value(setting)
-        for name in chosen if isinstance(chosen, tuple) else ():
-            if name in NAMES or (setting == "enable" and name in _skills(settings, skills_of)):
-                continue
-            near = get_close_matches(name, NAMES, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            where = settings.origins[setting]
-            raise InvalidInput(f"{where}: no pack is called {name!r}; {hint}there are: {', '.join(NAMES)}")
+        unknown = [name for name in chosen if name not in NAMES] if isinstance(chosen, tuple) else []
+        skills = _skills(settings, skills_of if setting == "enable" else None) if unknown else None
+        for name in unknown:
+            if name not in (skills or ()):
+                raise InvalidInput(f"{settings.origins[setting]}: {_no_such(name, skills)}")
 
 
-def _skills(settings: Settings, folder: str | os.PathLike[str] | None) -> Set[str]:
+def _no_such(name: str, skills: Sequence[str] | None) -> str:
+    near = get_close_matches(name, (*NAMES, *(skills or ())), n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    kind, also = ("pack", "") if skills is None else ("pack or skill", f"; skills here: {', '.join(skills) or 'none'}")
+    return f"no {kind} is called {name!r}; {hint}there are: {', '.join(NAMES)}{also}"
+
+
+def _skills(settings: Settings, folder: str | os.PathLike[str] | None) -> Sequence[str] | None:
+    """The skills that may be named, None where none can be."""
     from agentloop.project import load_skills
 
     there = folder is not None and not settings.no_project
-    return {skill.name for skill in load_skills(folder or ".").skills} if there else set()
+    return [skill.name for skill in load_skills(folder or ".").skills] if there else None
 
 
 def standing_names(settings: Settings) -> tuple[str, ...]:
@@ -86,7 +92,8 @@ def warn_of_packs_beside_pages(settings: Settings, packs: Sequence[str]) -> None
     """Tells of those among `packs` that a page should not be able to talk the model into using."""
     risky = [name for name in packs if name in _BESIDE_A_PAGE]
     if risky and not settings.quiet:
-        write_prompt(f"[warning] {' and '.join(risky)}: a page's text may talk the model into using this\n")
+        these = "this" if len(risky) == 1 else "these"
+        write_prompt(f"[warning] {' and '.join(risky)}: a page's text may talk the model into using {these}\n")
 
 
 def warn_beside_browser(settings: Settings) -> None:

@@ -34,7 +34,7 @@ def command(task: tuple[str, ...], **given: Any) -> int:
     """
     choices = TaskOptions.read(given)
     choices = _with_browser(choices)
-    message = read_message(task)
+    message = read_message(task, example='agentloop browse "Find the price" --url https://shop.example')
     from agentloop.cli.adding import check_names
     from agentloop.cli.perform import perform
 

@@ -229,10 +229,9 @@ def _settings(settings: Settings) -> Iterator[Finding]:
     """A line for each setting that was chosen, one for the rest, and what the workspace may not choose."""
     for name, origin in settings.origins.items():
         yield Finding(verdict="ok", topic="settings", text=f"{name} = {_shown(settings.value(name))}, from {origin}")
-    rest = ", ".join(
-        f"{name} {_shown(settings.value(name))}" for name in Settings.names() if name not in settings.origins
-    )
-    yield Finding(verdict="ok", topic="settings", text=f"defaults: {rest}")
+    rest = {name: _shown(settings.value(name)) for name in Settings.names() if name not in settings.origins}
+    told = ", ".join(f"{name} {shown}" for name, shown in rest.items() if shown not in ("-", "no"))
+    yield Finding(verdict="ok", topic="settings", text=f"defaults: {told}; nothing else is chosen")
     for ignored in settings.ignored:
         text = f"{ignored.file}: {ignored.key} is ignored: {ignored.why}"
         yield Finding(verdict="warn", topic="settings", text=text)

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
+from agentloop.errors import InvalidInput, RequestRefused
 from agentloop.guard.secrets import Secret
 from agentloop.settings import Settings
 
@@ -100,7 +101,11 @@ MODEL = (
 
 PERMISSION = (
     _names("--with", "PACKS", f"More that scripts may call, by commas: {_PACKS}."),
-    _names("--enable", "NAMES", f"The only capabilities of a new session, by commas: {_PACKS}, skills."),
+    _names(
+        "--enable",
+        "NAMES",
+        f"The only capabilities of a new session, by commas: {_PACKS}; in run and chat skills by name, too.",
+    ),
     _names("--allow-exec", "NAMES", "Programs that exec may run without asking, by commas."),
     _switch("--dangerously-allow-shell", "exec takes a shell's line, too: it does whatever the line says."),
     _switch("--no-exec", "No exec, whatever was added."),
@@ -205,6 +210,7 @@ class TaskOptions:
         cwd = Path(given.get("cwd") or Path.cwd()).absolute()
         settings = Settings.gather(given_settings(given), remembered=remembered, workspace=cwd)
         _check(given, settings, has_exec=has_exec)
+        _check_patterns(settings)
         return cls(
             settings=settings,
             cwd=cwd,
@@ -225,14 +231,17 @@ def given_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given[key] for name in Settings.names() if (key := name.replace("-", "_")) in given}
 
 
-def read_message(task: Sequence[str]) -> str:
-    """The task in words, else standard input. Raises `click.UsageError` when there is none."""
+def read_message(task: Sequence[str], *, example: str = 'agentloop run "Add 2 and 3"') -> str:
+    """The task in words, else standard input; `example` is how to give one.
+
+    Raises `click.UsageError` when there is none.
+    """
     # Bytes of an argument that are no UTF-8 arrive as half surrogate pairs, which nothing behind here can write.
     message = os.fsencode(" ".join(task)).decode("utf-8", "replace").strip()
     if not message and sys.stdin is not None and not sys.stdin.isatty():
         message = sys.stdin.buffer.read(_STDIN_BYTES).decode("utf-8", "replace").strip()
     if not message:
-        raise click.UsageError('no task: give one in words, such as agentloop run "Add 2 and 3", or on standard input')
+        raise click.UsageError(f"no task: give one in words, such as {example}, or on standard input")
     return message
 
 
@@ -269,6 +278,18 @@ def _check(given: Mapping[str, Any], settings: Settings, *, has_exec: bool) -> N
             raise click.UsageError(words)
     if session is not None and (not session.isprintable() or not 0 < len(session.strip()) <= _ID_CHARS):
         raise click.UsageError(f"--session: an id is 1 to {_ID_CHARS} printable characters")
+
+
+def _check_patterns(settings: Settings) -> None:
+    if not settings.allow:
+        return
+    from agentloop.guard.network.pattern import Pattern
+
+    for text in settings.allow:
+        try:
+            Pattern.parse(text)
+        except (InvalidInput, RequestRefused) as error:
+            raise InvalidInput(f"{settings.origins['allow']}: {error}") from None
 
 
 def _approve(settings: Settings) -> ApproveMode:

@@ -147,7 +147,7 @@ class HumanView:
             self._write_answer(result.final_text)
         self._screen.line(summary_line(result))
         if result.artifacts:
-            self._screen.line(f"pictures: {visible(result.artifacts)}")
+            self._screen.line(f"files: {visible(result.artifacts)}")
 
     def hold(self) -> AbstractContextManager[None]:
         """See `View.hold`."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,14 @@ class _Sessions(click.Group):
         """See `click.Group.get_command`."""
         return super().get_command(ctx, _ALIASES.get(cmd_name, cmd_name))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """See `click.Group.resolve_command`."""
+        if self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"no command is called {visible(args[0])!r}; there are: {', '.join(self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
 
 @click.command("sessions", cls=_Sessions)
 def command() -> None:
@@ -69,8 +78,11 @@ def _ls(limit: int, as_json: bool, db: Path | None) -> int:
     """List sessions, the one used last first; also `list`."""
 
     async def work(store: Store | None) -> int:
-        for summary in await store.list_sessions(limit) if store else ():
+        found = await store.list_sessions(limit) if store else ()
+        for summary in found:
             print(json.dumps(_summary(summary)) if as_json else _line(summary))
+        if not found and not as_json:
+            _tell_none("sessions", db)
         return 0
 
     return _with_store(db, work)
@@ -130,11 +142,12 @@ def _grants(as_json: bool, db: Path | None) -> int:
     """List what all sessions have approved."""
 
     async def work(store: Store | None) -> int:
-        for summary in await store.list_sessions() if store else ():
-            session_id = summary.session.session_id
-            for grant in await store.grants(session_id) if store else ():
-                line = f"{visible(session_id)}  {_granted(grant)}"
-                print(json.dumps({**_grant(grant), "session_id": session_id}) if as_json else line)
+        found = [(id, grant) async for id, grant in _all_grants(store)] if store else []
+        for session_id, grant in found:
+            line = f"{visible(session_id)}  {_granted(grant)}"
+            print(json.dumps({**_grant(grant), "session_id": session_id}) if as_json else line)
+        if not found and not as_json:
+            _tell_none("approvals", db)
         return 0
 
     return _with_store(db, work)
@@ -143,9 +156,23 @@ def _grants(as_json: bool, db: Path | None) -> int:
 # The store ---------------------------------------------------------------------------------------------------
 
 
+async def _all_grants(store: Store) -> AsyncIterator[tuple[str, Grant]]:
+    for summary in await store.list_sessions():
+        for grant in await store.grants(summary.session.session_id):
+            yield summary.session.session_id, grant
+
+
+def _tell_none(what: str, db: Path | None) -> None:
+    print(f"no {what} in {visible(str(_file(db)))}", file=sys.stderr)
+
+
+def _file(db: Path | None) -> Path:
+    return database_path(flag=Settings.gather({"db": db}).db)
+
+
 def _with_store(db: Path | None, work: Callable[[Store | None], Awaitable[int]]) -> int:
     """Does `work` with the store of the database, with None where there is no database yet."""
-    file = database_path(flag=Settings.gather({"db": db}).db)
+    file = _file(db)
     return asyncio.run(_with_file(file, work) if file.exists() else _async(work(None)))
 
 

@@ -18,10 +18,14 @@ class Record:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
+        self.trouble = ""
+        """Why the run ended, where it did not end well."""
 
     def event(self, event: RunEvent) -> None:
         """Notes it, if it tells what was done."""
         label = _LABELS.get(event.type)
+        if event.type == "error":
+            self.trouble = event.content
         if label is not None:
             self._parts.append(f"{label} (turn {event.turn}):\n{_cut(event.content, _PART_CHARS)}")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from agentloop.clock import utc_now
-from agentloop.errors import StoreError
+from agentloop.errors import AgentLoopError, StoreError
 from agentloop.eval.base import Case, CaseResult, Criterion, EvalStore, RunState, Score, Suite, SuiteRun
 from agentloop.eval.judge import Judge
 from agentloop.eval.memory import MemoryEvalStore
@@ -32,10 +32,14 @@ _STATUSES_OF_THE_AGENT = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """What the agent did with a case: the run's result, its checks judged, and the record that the judge reads."""
+    """What the agent did with a case: the run's result, its checks judged, and the record that the judge reads.
+
+    `trouble` says in words what ended a run that did not end well.
+    """
 
     result: RunResult
     record: str = ""
+    trouble: str = ""
 
 
 Perform: TypeAlias = Callable[[Case], Awaitable[Attempt]]
@@ -120,8 +124,8 @@ async def _examine(case: Case, perform: Perform, judge: Judge | None) -> CaseRes
     try:
         attempt = await perform(case)
     except Exception as error:  # the border: a case is foreign code and data, and the others go on
-        return CaseResult(case=case.name, error=f"{type(error).__name__}: {error}")
-    result = _outcome(case, attempt.result)
+        return CaseResult(case=case.name, error=_worded(error))
+    result = _outcome(case, attempt.result, attempt.trouble)
     if result.error or result.status is not Status.COMPLETED or not case.judged:
         return replace(result, passed=not result.error and result.status is Status.COMPLETED)
     if judge is None:
@@ -135,14 +139,19 @@ async def _score(judge: Judge, criterion: Criterion, case: Case, attempt: Attemp
     try:
         return await judge.score(criterion, task=case.task, answer=attempt.result.final_text, record=attempt.record)
     except Exception as error:  # the border: a judge's client is foreign code; what it said before counts on
-        return Score(criterion=criterion.text, min=criterion.min, error=f"{type(error).__name__}: {error}")
+        return Score(criterion=criterion.text, min=criterion.min, error=_worded(error))
 
 
-def _outcome(case: Case, run: RunResult) -> CaseResult:
+def _worded(error: Exception) -> str:
+    """An error of the engine's own says what to do; any other is named by its class."""
+    return str(error) if isinstance(error, AgentLoopError) and str(error) else f"{type(error).__name__}: {error}"
+
+
+def _outcome(case: Case, run: RunResult, trouble: str) -> CaseResult:
     own = run.status in _STATUSES_OF_THE_AGENT or (run.status is Status.ERROR and run.reason in _OWN_FAULTS)
     return CaseResult(
         case=case.name,
-        error="" if own else describe(run.status, run.reason),
+        error="" if own else ": ".join(filter(None, (describe(run.status, run.reason), trouble))),
         status=run.status,
         reason=run.reason,
         answer=run.final_text,

@@ -168,7 +168,7 @@ def _read_origin(text: str, name: str) -> str:
     try:
         return origin_of(text, name=name)
     except InvalidInput as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(str(error).removeprefix("secret ")) from None
 
 
 def origin_of(text: str, *, name: str) -> str:

@@ -31,7 +31,7 @@ _ERROR_SHOWN = 2048
 _TAIL_S = 1.0
 _NO_MODEL = (
     "no model is configured. Three ways on: set OPENAI_API_KEY; or run a local server and give its address in "
-    "OPENAI_BASE_URL or --llm-base-url; or see `make demo`, which needs neither."
+    "OPENAI_BASE_URL, `base_url` or --llm-base-url; or see `make demo`, which needs neither."
 )
 _NOTHING_HERE = (404, 405, 501)
 """What a server answers whose API is elsewhere, or which has none."""

@@ -184,7 +184,7 @@ async def _text(check: Check, page: CheckedPage) -> tuple[bool, str]:
 
 async def _count(check: Check, page: CheckedPage) -> tuple[bool, str]:
     number = await page.count(check.value)
-    return number == check.number, str(number)
+    return number == check.number, f"there is {number}" if number == 1 else f"there are {number}"
 
 
 async def _js(check: Check, page: CheckedPage) -> tuple[bool, str]:

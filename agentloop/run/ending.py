@@ -127,11 +127,17 @@ async def _last_steps(context: RunContext, end: EndRun, judge: Judge | None) -> 
     if end.status is Status.BUDGET:
         await journal.emit("budget_spent", content=str(end.data or end.reason), args={"reason": end.reason})
     if end.status is not Status.COMPLETED:
-        await journal.step("error", str(end.data or end.reason or end.status), args={"reason": end.reason})
+        await journal.step("error", _told(end), args={"reason": end.reason})
         return _Verdict(status=end.status, reason=end.reason)
     text = "" if end.data is None else str(end.data)
     await journal.step("response", text)
     return await _judged(context, text, judge)
+
+
+def _told(end: EndRun) -> str:
+    if not end.data and end.status is Status.CANCELLED:
+        return "ended by a signal" if end.reason == "signal" else "cancelled"
+    return str(end.data or end.reason or end.status)
 
 
 async def _judged(context: RunContext, text: str, judge: Judge | None) -> _Verdict:

@@ -62,7 +62,7 @@ async def test_a_purchase_for_a_person(repository: Path, site: Site, tmp_path: P
     assert [line.split()[0] for line in turns] == ["1", "2", "3", "4", "5", "6"]
     assert "click(" in turns[0] and "opened /shop/" in turns[0]
     assert summary.startswith("completed · ")
-    assert pictures == f"pictures: {tmp_path / 'pictures'}"
+    assert pictures == f"files: {tmp_path / 'pictures'}"
     assert list((tmp_path / "pictures").glob("turn-*.png"))
 
 

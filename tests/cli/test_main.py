@@ -160,7 +160,8 @@ def test_without_a_model_one_line_names_three_ways_on(agentloop: Run) -> None:
 def test_without_words_and_input_there_is_nothing_to_do(agentloop: Run) -> None:
     done = agentloop(stdin=" \n")
     assert done.returncode == 3
-    assert "no task" in done.stderr
+    assert 'no task: give one in words, such as agentloop run "' in done.stderr
+    assert 'such as agentloop browse "' in agentloop("browse", stdin="").stderr
 
 
 def test_help_loads_nothing_heavy_and_costs_little(repository: Path) -> None:

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from agentloop.build import NAMES
-from agentloop.cli.adding import check_names
+from agentloop.cli.adding import check_names, warn_of_packs_beside_pages
 from agentloop.cli.browse import command
 from agentloop.cli.options import TaskOptions, read_message
 from agentloop.errors import InvalidInput
@@ -120,3 +120,27 @@ def test_what_is_to_be_confirmed_is_read_and_remembered(monkeypatch: pytest.Monk
         read(confirm=("submit,buy",))
     monkeypatch.setenv("AGENTLOOP_CONFIRM", "download")
     assert read().settings.confirm == ("download",)
+
+
+def test_a_pattern_that_is_none_is_told_with_who_gave_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match=r"^--allow: .*\[bad"):
+        read(allow=("shop.example", "[bad"))
+    monkeypatch.setenv("AGENTLOOP_ALLOW", "ftp://shop.example")
+    with pytest.raises(InvalidInput, match=r"^AGENTLOOP_ALLOW: ftp://shop\.example: only http"):
+        read()
+
+
+def test_a_secret_that_may_go_nowhere_is_named_once() -> None:
+    with pytest.raises(InvalidInput, match=r"^--secret A: "):
+        read(secret=("A=env:A@http://shop.example",))
+
+
+@pytest.mark.parametrize(("packs", "words"), [(("exec",), "exec: "), (("workspace", "exec"), "workspace and exec: ")])
+def test_packs_that_a_page_may_talk_the_model_into_are_told(
+    capsys: pytest.CaptureFixture[str], packs: tuple[str, ...], words: str
+) -> None:
+    warn_of_packs_beside_pages(Settings.gather({}), packs)
+    told = capsys.readouterr().err
+    assert told.startswith(f"[warning] {words}") and told.endswith(
+        " using these\n" if len(packs) > 1 else " using this\n"
+    )

@@ -112,7 +112,10 @@ def test_a_skill_may_be_all_that_is_enabled(agentloop: Run, replies: Replies, wo
     assert "Skill deploy" in prompt and "rhymes" in prompt
     assert not any(declared in prompt for declared in STANDING.values())
     done = agentloop(*words, "--enable", "deplov")
-    assert done.returncode == 3 and "no pack is called 'deplov'" in done.stderr
+    assert done.returncode == 3 and "no pack or skill is called 'deplov'; did you mean deploy?" in done.stderr
+    assert "; skills here: deploy, exec" in done.stderr
+    alone = agentloop("run", "go", "--cwd", str(work.parent), "--enable", "skills", "--llm", replies(YES))
+    assert alone.returncode == 3 and "; skills here: none" in alone.stderr
 
 
 def test_commands_run_without_with_when_they_are_allowed_and_no_others(

@@ -166,7 +166,7 @@ def test_the_human_view_ends_with_answer_summary_and_pictures() -> None:
     assert [line for line, _ in screen.lines] == [
         "  1  script of 1 line  (10+5 tokens)",
         "completed · 3 turns · 12,345+678 tokens · 14.2 s",
-        "pictures: /tmp/pictures",
+        "files: /tmp/pictures",
     ]
     assert screen.progressed[-1] == "turn 1 · 15 tokens"
     assert screen.closed

@@ -124,7 +124,10 @@ def test_a_session_keeps_model_and_persona(database: Path, call: Call, replies: 
 
 
 def test_without_a_database_there_are_no_sessions_and_none_is_made(database: Path, call: Call) -> None:
-    for words in (["sessions"], ["sessions", "ls"], ["sessions", "list", "--json"], ["sessions", "grants"]):
+    for words in (["sessions"], ["sessions", "ls"]):
+        assert call(*words) == (0, "", f"no sessions in {database}\n")
+    assert call("sessions", "grants") == (0, "", f"no approvals in {database}\n")
+    for words in (["sessions", "list", "--json"], ["sessions", "grants", "--json"]):
         assert call(*words) == (0, "", "")
     assert not database.parent.exists()
 
@@ -241,7 +244,7 @@ def test_what_is_deleted_is_gone_and_the_rest_is_done_all_the_same(database: Pat
     code, out, err = call("sessions", "rm", "on", "none", "three")
     assert (code, out) == (1, "deleted one\ndeleted three\n") and "'none'" in err
     assert call("sessions", "delete", "two") == (0, "deleted two\n", "")
-    assert call("sessions") == (0, "", "")
+    assert call("sessions") == (0, "", f"no sessions in {database}\n")
 
 
 def test_approvals_can_be_forgotten(database: Path, call: Call) -> None:
@@ -282,3 +285,20 @@ def test_there_must_be_a_run_to_resume(database: Path, call: Call) -> None:
     keep(database, "empty")
     code, out, err = call("sessions", "resume", "empty", "--json")
     assert code == 3 and "no run" in err and json.loads(out)["type"] == "fatal"
+
+
+def test_a_database_without_sessions_or_approvals_is_named(database: Path, call: Call, tmp_path: Path) -> None:
+    other = tmp_path / "none.db"
+    assert call("sessions", "--db", str(other)) == (0, "", f"no sessions in {other}\n")
+    assert not other.exists()
+
+    async def one(store: SQLiteStore) -> None:
+        await store.create_session(Session(session_id="s"))
+
+    seed(database, one)
+    assert call("sessions", "grants") == (0, "", f"no approvals in {database}\n")
+
+
+def test_an_unknown_command_is_answered_with_those_there_are(call: Call) -> None:
+    code, _, err = call("sessions", "frob")
+    assert code == 3 and "no command is called 'frob'; there are: grants, ls, resume, revoke, rm, show" in err

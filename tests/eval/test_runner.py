@@ -92,9 +92,18 @@ async def test_an_error_stays_with_its_case() -> None:
     run = await play(*(case(name, judged=False) for name in "abc"), perform=perform)
     assert [(done.case, done.passed, done.error) for done in run.results] == [
         ("a", True, ""),
-        ("b", False, "ModelError: unreachable"),
+        ("b", False, "unreachable"),
         ("c", True, ""),
     ]
+
+
+async def test_an_error_of_the_surroundings_names_its_cause() -> None:
+    async def perform(case: Case) -> Attempt:
+        ended = result(status=Status.ERROR, reason="page_down")
+        return Attempt(result=ended, trouble="http://127.0.0.1:9/: connect failed")
+
+    [done] = (await play(case(), perform=perform, judge=[])).results
+    assert done.error == "failed: the start page could not be opened: http://127.0.0.1:9/: connect failed"
 
 
 @pytest.mark.parametrize(
