@@ -82,7 +82,8 @@ class Filling:
             altered = bool(state.filled) != bool(text)
             return replace(done, note=say("value_not_kept") if altered else "")
         held = state.value or ""
-        if _same(held, text):
+        # The page's words come without secrets, so what was typed is compared without them too.
+        if _same(held, self._secrets.hidden(text)):
             return done
         return replace(done, value=held, note=say("old_value_kept") if held == done.old else "")
 
@@ -152,7 +153,7 @@ class Filling:
 
     def _option(self, marks: Sequence[Mark], label: str) -> Mark | None:
         options = [mark for mark in marks if mark.role in _OPTION_ROLES]
-        named = bearers(label, options)
+        named = bearers(self._secrets.hidden(label), options)
         return named[0] if len(named) == 1 else None
 
     async def check(self, aim: Aim, *, on: bool) -> Done:

@@ -47,7 +47,7 @@ class SecretTyping:
         return secret
 
     def hidden(self, text: str) -> str:
-        """What somebody else said of the page, without secrets."""
+        """What somebody else said or typed, as it reads on a page without secrets."""
         return self._secrets.hide(text)
 
     async def type(self, aim: Aim, secret: Secret) -> bool:

@@ -70,6 +70,24 @@ async def test_the_value_is_typed_and_the_receipt_names_the_secret(
     assert VALUE not in repr(receipt) + "".join(browser.take_receipts())
 
 
+@pytest.mark.parametrize("field", ["User", "Note"])
+async def test_a_text_that_happens_to_be_a_secrets_value_is_not_called_altered(
+    browser: Browser, driver: PlaywrightDriver, pages: PageServer, place: str, field: str
+) -> None:
+    await show(browser, pages, LOGIN)
+    receipt = await browser.type(field, VALUE)
+    assert await really(driver, f"[name={field.lower()}]") == VALUE
+    assert (receipt.value, receipt.note) == (None, "")
+    receipt = await browser.type(field, f"I am {VALUE}", submit=False)
+    assert (receipt.value, receipt.note) == (None, "")
+
+
+async def test_what_a_page_made_of_such_a_text_is_told(browser: Browser, pages: PageServer) -> None:
+    await show(browser, pages, LOGIN.replace("<input name=", '<input oninput="this.value += 1" name='))
+    receipt = await browser.type("User", VALUE)
+    assert receipt.value is not None and receipt.value.endswith("1") and VALUE not in receipt.value
+
+
 async def test_it_replaces_what_was_there_and_the_page_hears_of_it(
     browser: Browser, driver: PlaywrightDriver, pages: PageServer, place: str
 ) -> None:
