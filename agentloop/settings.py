@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -174,6 +174,8 @@ class Settings:
     """Who chose, by flag name: the flag, the variable, or the file; missing = default."""
     ignored: tuple[Ignored, ...] = field(default=(), repr=False)
     """What the workspace's file may not choose."""
+    unknown: tuple[str, ...] = field(default=(), repr=False)
+    """What to say of variables with our prefix that nobody reads."""
 
     @classmethod
     def gather(
@@ -204,7 +206,10 @@ class Settings:
             chosen |= values
             origins |= dict.fromkeys(values, origin)
         return cls(
-            **{_SETTINGS[name].name: value for name, value in chosen.items()}, origins=origins, ignored=tuple(ignored)
+            **{_SETTINGS[name].name: value for name, value in chosen.items()},
+            origins=origins,
+            ignored=tuple(ignored),
+            unknown=tuple(_unknown_variables(env)),
         )
 
     @classmethod
@@ -298,6 +303,14 @@ def _of_environment(environ: Mapping[str, str]) -> list[_Values]:
             except ValueError as error:
                 raise InvalidInput(f"{variable} {error}") from None
     return found
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    known = {f"{_PREFIX}CHROMIUM", *(_PREFIX + name.upper().replace("-", "_") for name in _SETTINGS)}
+    for name in sorted(environ):
+        if name.startswith(_PREFIX) and name not in known:
+            near = get_close_matches(name, known, n=1)
+            yield f"{name} is no setting and is ignored" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _of_file(file: Path) -> _Values:

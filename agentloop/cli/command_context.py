@@ -139,3 +139,5 @@ def _tell_ignored(settings: Settings) -> None:
         return
     for ignored in settings.ignored:
         write_prompt(f"[warning] {visible(str(ignored.file))}: {visible(ignored.key)} is ignored: {ignored.why}\n")
+    for unknown in settings.unknown:
+        write_prompt(f"[warning] {visible(unknown)}\n")

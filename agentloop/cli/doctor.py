@@ -235,6 +235,8 @@ def _settings(settings: Settings) -> Iterator[Finding]:
     for ignored in settings.ignored:
         text = f"{ignored.file}: {ignored.key} is ignored: {ignored.why}"
         yield Finding(verdict="warn", topic="settings", text=text)
+    for unknown in settings.unknown:
+        yield Finding(verdict="warn", topic="settings", text=unknown)
 
 
 def _shown(value: object) -> str:

@@ -109,7 +109,7 @@ def test_replies_that_are_used_up_are_called_so_and_a_file_without_any_is_no_run
     done = agentloop("run", "try", "--llm", replies(js("return 1")))
     summary = done.stderr.splitlines()[-1]
     assert summary.startswith("the model failed: the scripted replies are used up · 1 turn · ")
-    assert "there is 1, and call 2 wants another" in done.stderr
+    assert "the script has 1 reply, and call 2 wants another" in done.stderr
     empty = agentloop("run", "try", "--llm", replies())
     assert (empty.returncode, "holds no replies: each line is a JSON string" in empty.stderr) == (3, True)
 
@@ -229,3 +229,9 @@ def test_a_terminal_gets_colours_and_a_harmless_answer(repository: Path, replies
 
 def test_into_a_pipe_the_answer_goes_as_it_is(agentloop: Run, replies: Replies) -> None:
     assert agentloop("tell", "--llm", replies("DONE\na\x1b[31mb")).stdout == "a\x1b[31mb\n"
+
+
+def test_a_mistyped_variable_is_told(agentloop: Run, replies: Replies) -> None:
+    done = agentloop("tell", "--llm", replies("hello"), env={"AGENTLOOP_MAX_STEP": "3"})
+    told = "[warning] AGENTLOOP_MAX_STEP is no setting and is ignored; did you mean AGENTLOOP_MAX_STEPS?\n"
+    assert (done.returncode, done.stdout) == (0, "hello\n") and done.stderr.startswith(told)
