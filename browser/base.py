@@ -46,7 +46,8 @@ class Driver(Protocol):
     async def navigate(self, url: str) -> None:
         """Opens `url` (http, https or about:blank) and returns once its DOM is parsed.
 
-        Raises `NavigationError`, `RequestRefused` for what the boundary declines, `DriverTimeout`.
+        Raises `InvalidInput` for what is no full address, `RequestRefused` for another scheme and for what the boundary
+        declines, `NavigationError` with the address for what cannot be opened, `DriverTimeout`.
         """
 
     async def click(self, selector: str) -> None:

@@ -1,16 +1,25 @@
 """What every driver must do, as tests. Subclass `DriverContract` and give it a fixture `driver`:
 
+    @pytest.fixture(scope="session")
+    async def browser() -> AsyncIterator[MyBrowser]:
+        async with MyBrowser() as browser:
+            yield browser
+
     class TestMyDriver(DriverContract):
         @pytest.fixture
-        async def driver(self) -> AsyncIterator[Driver]:
-            async with MyDriver() as driver:
+        async def driver(self, browser: MyBrowser) -> AsyncIterator[Driver]:
+            async with browser.session() as driver:
                 yield driver
 
+Each test gets a driver of its own; a browser for each as well would take minutes. So would a driver that waits half a
+minute for what is missing or disabled: a bound of some seconds is enough, and `send_keys` of a long text is one step.
 The driver must reach loopback: the pages are served there. What needs an ability that it lacks is
 skipped and names the ability; `javascript = False` skips what needs `eval` to run scripts, and
 `cancellable = False` is for a driver whose calls go on after they were cancelled.
 
-It needs pytest and pytest-asyncio, with `asyncio_mode = auto`: `pytest -o asyncio_mode=auto`.
+It needs pytest and pytest-asyncio, and one event loop for a browser that tests share:
+
+    pytest -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=session -o asyncio_default_test_loop_scope=session
 """
 
 from __future__ import annotations
