@@ -18,7 +18,7 @@ from agentloop.context.budget import ContextBudget
 from agentloop.context.compaction import Compactor
 from agentloop.context.reply import Answer, Empty, Script, Truncated, parse_reply
 from agentloop.context.settings import LoopSettings
-from agentloop.errors import EndRun, RepliesUsedUp
+from agentloop.errors import EndRun
 from agentloop.events import RunEvent
 from agentloop.guard.grants import OnAsk
 from agentloop.guard.logs import redacting
@@ -139,7 +139,7 @@ class RunHandle:
             raise EndRun(Status.COMPLETED, data=context.answered)
 
     async def _ask(self) -> ModelReply:
-        try:
+        with self._context.spending.counting_calls():
             return await ask(
                 self._context,
                 await self._messages(),
@@ -147,9 +147,6 @@ class RunHandle:
                 max_tokens=self._window.max_tokens,
                 streams=self._loop.settings.prompt.prose_answers,
             )
-        except (EndRun, RepliesUsedUp):  # nothing was asked: the budget, or the script, was used up before
-            self._context.spending.take_back_iteration()
-            raise
 
     async def _messages(self) -> list[Message]:
         prompt, tail = self._loop.settings.prompt, await present(self._context)

@@ -84,7 +84,8 @@ async def test_secrets_stay_out_of_results_and_of_the_judges_prompt() -> None:
 async def test_a_model_that_fails_is_an_error_of_its_case() -> None:
     cases = (Case(name="a", task="x"), Case(name="b", task="x"))
     run = await evaluate(Suite(name="s", cases=cases), llm=Scripted(["```javascript\nanswer(1)\n```"]))
-    assert [(done.passed, done.error) for done in run.results] == [(True, ""), (False, "the model failed: its server")]
+    used_up = "the model failed: the scripted replies are used up: the script has 1 reply, and call 2 wants another"
+    assert [(done.passed, done.error) for done in run.results] == [(True, ""), (False, used_up)]
 
 
 async def test_a_pack_that_is_not_there_is_told_before_anything_runs() -> None:

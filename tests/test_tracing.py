@@ -233,7 +233,7 @@ async def test_figures(recorded: Recorded) -> None:
     }
     assert {key: point.count for key, point in figures["agentloop.model.duration"].items()} == {
         (): 4,
-        ("ModelError",): 1,
+        ("RepliesUsedUp",): 1,
     }
 
 

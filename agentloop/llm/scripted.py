@@ -60,8 +60,8 @@ class Scripted:
         position = len(self.requests)
         self.requests.append(request)
         if position >= len(self._replies):
-            there = "there is 1" if len(self._replies) == 1 else f"there are {len(self._replies)}"
-            raise RepliesUsedUp(f"the scripted replies are used up: {there}, and call {position + 1} wants another")
+            there = "1 reply" if len(self._replies) == 1 else f"{len(self._replies)} replies"
+            raise RepliesUsedUp(f"the script has {there}, and call {position + 1} wants another")
         reply = _resolve(self._replies[position], request)
         if on_chunk is not None:
             await _in_pieces(reply.content, on_chunk)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from agentloop.errors import EndRun
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agentloop.errors import EndRun, RepliesUsedUp
 from agentloop.llm.base import LLM
 from agentloop.llm.metered import Metered
 from agentloop.records import RunLimits, RunRecord, Status, Usage
@@ -46,9 +49,14 @@ class Spending:
             raise EndRun(Status.MAX_ITERATIONS, "", f"no answer after {_turns(self.limits.iterations)}")
         self.iterations += 1
 
-    def take_back_iteration(self) -> None:
-        """Counts the last one out again: its model call was never made."""
-        self.iterations -= 1
+    @contextmanager
+    def counting_calls(self) -> Iterator[None]:
+        """Counts the iteration out again when the block ends before its model call was made."""
+        try:
+            yield
+        except (EndRun, RepliesUsedUp):  # nothing was asked: the budget, or the script, was used up before
+            self.iterations -= 1
+            raise
 
     def check(self) -> None:
         """Raises `EndRun(budget)` when tokens or cost are used up; called before each model call."""

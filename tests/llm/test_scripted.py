@@ -50,7 +50,7 @@ async def test_text_arrives_in_pieces() -> None:
 async def test_running_out_says_how_many_there_were() -> None:
     llm = Scripted(["only"])
     await llm.complete(ASK)
-    with pytest.raises(RepliesUsedUp, match="used up: there is 1, and call 2 wants another"):
+    with pytest.raises(RepliesUsedUp, match="the script has 1 reply, and call 2 wants another"):
         await llm.complete(ASK)
 
 
