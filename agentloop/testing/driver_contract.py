@@ -27,7 +27,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-import pytest
+from agentloop.testing.extras import needs
+
+try:
+    import pytest
+except ModuleNotFoundError as error:
+    raise needs("test", error) from None
 
 from agentloop.browser.base import Driver
 from agentloop.errors import DriverError, InvalidInput, NavigationError, Refused, TargetError

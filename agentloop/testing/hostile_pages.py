@@ -17,7 +17,12 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from aiohttp import web
+from agentloop.testing.extras import needs
+
+try:
+    from aiohttp import web
+except ModuleNotFoundError as error:
+    raise needs("testing", error) from None
 
 from agentloop.llm.base import ModelRequest
 

@@ -17,7 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
-from aiohttp import web
+from agentloop.testing.extras import needs
+
+try:
+    from aiohttp import web
+except ModuleNotFoundError as error:
+    raise needs("testing", error) from None
 
 from agentloop.errors import AgentLoopError, InvalidInput
 from agentloop.llm.scripted import rough_tokens

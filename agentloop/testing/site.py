@@ -14,8 +14,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from aiohttp import web
-from aiohttp.typedefs import Handler
+from agentloop.testing.extras import needs
+
+try:
+    from aiohttp import web
+    from aiohttp.typedefs import Handler
+except ModuleNotFoundError as error:
+    raise needs("testing", error) from None
 
 from agentloop.testing.serving.docs import docs_routes
 from agentloop.testing.serving.forms import forms_routes

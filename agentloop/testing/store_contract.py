@@ -17,7 +17,12 @@ import asyncio
 from dataclasses import replace
 from itertools import pairwise
 
-import pytest
+from agentloop.testing.extras import needs
+
+try:
+    import pytest
+except ModuleNotFoundError as error:
+    raise needs("test", error) from None
 
 from agentloop.errors import Closed, StoreError
 from agentloop.records import Json, RunRecord, Session, Step, Usage
