@@ -95,8 +95,8 @@ class DocumentGate:
         # What the answers let go on still tells the page so, unless it is gone: then nothing comes back.
         if self._hops:
             await asyncio.wait(self._hops, timeout=_LAST_WORD_S)
-            for task in tuple(self._hops):
-                task.cancel()
+            for hop in tuple(self._hops):
+                hop.cancel()
 
     async def keeps(self, download: Download) -> bool:
         """Whether a download may be kept."""

@@ -233,8 +233,8 @@ def test_a_variable_that_cannot_be_read_is_named(home: Path, workspace: Path, na
 
 def test_a_variable_that_nobody_reads_is_told(home: Path, workspace: Path) -> None:
     read = {"AGENTLOOP_CHROMIUM": "/x", "AGENTLOOP_DB": "/y", "AGENTLOOP_MAX_STEPS": "3", "OTHER": "z"}
-    assert gather(home, workspace, **read).unknown == ()
-    told = gather(home, workspace, **read, AGENTLOOP_MAX_STEP="3", AGENTLOOP_="", AGENTLOOP_QQQQQQQ="x").unknown
+    assert gather(home, workspace, None, **read).unknown == ()
+    told = gather(home, workspace, None, **read, AGENTLOOP_MAX_STEP="3", AGENTLOOP_="", AGENTLOOP_QQQQQQQ="x").unknown
     assert "AGENTLOOP_MAX_STEP is no setting and is ignored; did you mean AGENTLOOP_MAX_STEPS?" in told
     assert any(words.startswith("AGENTLOOP_QQQQQQQ is no setting") for words in told) and len(told) == 3
 

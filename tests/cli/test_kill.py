@@ -44,8 +44,15 @@ def alive(pid: int) -> bool:
         return False
 
 
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()[:80]
+    except OSError:  # it ended just now
+        return "?"
+
+
 def remains(pids: set[int], folder: Path) -> list[str]:
-    commands = [f"{pid} {Path(f'/proc/{pid}/cmdline').read_text()[:80]}" for pid in pids if alive(pid)]
+    commands = [f"{pid} {command(pid)}" for pid in pids if alive(pid)]
     return commands + [str(path) for path in folder.iterdir()]
 
 
