@@ -83,9 +83,7 @@ async def test_a_page(browser: Browser, check: str, met: bool) -> None:
     assert await passed(browser, check) is met
 
 
-@pytest.mark.parametrize(
-    ("check", "seen"), [("count:.row=9", "there are 4"), ('count:[data-n="x=1"]=2', "there is 1")]
-)
+@pytest.mark.parametrize(("check", "seen"), [("count:.row=9", "there are 4"), ('count:[data-n="x=1"]=2', "there is 1")])
 async def test_a_count_tells_how_many_there_are(browser: Browser, check: str, seen: str) -> None:
     [verdict] = await judge([Check.parse(check)], answer="", page=DriverPage(browser.driver))
     assert verdict["seen"] == seen
