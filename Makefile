@@ -35,8 +35,10 @@ browser: $(VENV)/run.stamp  ## A browser, if there is none yet
 demo: browser  ## A shop, a real browser, recorded replies: no key needed
 	@$(BIN)/python examples/demo.py
 
+# What fails beside another browser on a busy machine is run once more, alone; both runs are shown. A test that needs it is to be mended.
+AGAIN := --last-failed --last-failed-no-failures none
 test: venv browser lint  ## Lint, then every test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile || { [ $$? -eq 1 ] && $(BIN)/python -m pytest $(AGAIN); }
 	$(BIN)/python -m pytest -o addopts="-ra --strict-config --strict-markers --import-mode=importlib" -W ignore::pytest.PytestRemovedIn10Warning tests/sync_browser
 
 # The engine's first module, in an environment of its own: both bind the same names.
