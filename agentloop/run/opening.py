@@ -31,7 +31,7 @@ from agentloop.run.conversation import Conversation
 from agentloop.run.egress import EgressKeeper, model_place
 from agentloop.run.model_call import RedactedLLM
 from agentloop.run.past import past_steps
-from agentloop.run.questions import Questions, Refusals
+from agentloop.run.questions import DeclinedQuestions, Questions
 from agentloop.run.spending import Spending, metered
 from agentloop.run.window import ContextWindow
 from agentloop.sandbox.builder import SandboxBuilder
@@ -58,7 +58,7 @@ class Collaborators:
     redactor: Redactor
     tracing: Tracing
     secrets: Secrets = field(default_factory=Secrets)
-    refusals: Refusals = field(default_factory=Refusals)
+    declined: DeclinedQuestions = field(default_factory=DeclinedQuestions)
 
 
 async def open_run(request: RunRequest, given: Collaborators, *, on_event: OnEvent | None) -> RunContext:
@@ -207,7 +207,7 @@ def _questions(run: RunRecord, given: Collaborators, journal: Journal, clock: Cl
         session_id=run.session_id,
         run_id=run.run_id,
         on_ask=given.on_ask,
-        refusals=given.refusals,
+        declined=given.declined,
     )
 
 

@@ -15,7 +15,7 @@ from agentloop.journal import Journal
 from agentloop.records import Status
 from agentloop.stores.base import Store
 
-__all__ = ["EXPIRY_S", "Questions", "Refusals"]
+__all__ = ["EXPIRY_S", "DeclinedQuestions", "Questions"]
 
 EXPIRY_S = 600.0
 """An open question is refused after this many seconds."""
@@ -23,7 +23,7 @@ EXPIRY_S = 600.0
 _CLEANUP_S = 5.0
 
 
-class Refusals:
+class DeclinedQuestions:
     """What was refused in this process, by session; one belongs to a loop. Approvals are the store's."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Questions:
         session_id: str,
         run_id: str,
         on_ask: OnAsk | None,
-        refusals: Refusals | None = None,
+        declined: DeclinedQuestions | None = None,
         expiry_s: float = EXPIRY_S,
     ) -> None:
         self._store = store
@@ -74,7 +74,7 @@ class Questions:
         self._session_id = session_id
         self._run_id = run_id
         self._on_ask = on_ask
-        self._refusals = Refusals() if refusals is None else refusals
+        self._declined = DeclinedQuestions() if declined is None else declined
         self._expiry_s = expiry_s
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self._open = 0
@@ -148,7 +148,7 @@ class Questions:
             return None
         if any(covers(known, need) for known in await self._store.grants(self._session_id)):
             return True
-        return False if (self._session_id, grant) in self._refusals else None
+        return False if (self._session_id, grant) in self._declined else None
 
     async def _put(self, asked: _Asked, message: str, options: Sequence[str]) -> Answer:
         question = asked.question
@@ -181,7 +181,7 @@ class Questions:
         elif given is True and grant is not None:
             await self._store.add_grant(self._session_id, grant)
         elif given is False and grant is not None:
-            self._refusals.add(self._session_id, grant)
+            self._declined.add(self._session_id, grant)
 
     async def _answer(self, question: Question) -> Answer:
         if self._on_ask is None:

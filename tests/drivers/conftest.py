@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentloop.drivers import BrowserHost, PlaywrightDriver
+from agentloop.drivers import BrowserHost, PlaywrightDriver, find_browser
 from tests.drivers.pages import Pages
 
 
@@ -29,6 +29,23 @@ async def driver(host: BrowserHost) -> AsyncIterator[PlaywrightDriver]:
 async def pages() -> AsyncIterator[Pages]:
     async with Pages() as pages:
         yield pages
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[str]:
+    """The debugging address of a browser that somebody else has started."""
+    browser = await asyncio.create_subprocess_exec(
+        *(find_browser().path, "--headless", "--no-sandbox", "--remote-debugging-port=0"),
+        f"--user-data-dir={tmp_path / 'profile'}",
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert browser.stderr is not None
+    async with asyncio.timeout(30):
+        while b"DevTools listening on" not in (line := await browser.stderr.readline()):
+            assert line, "the browser ended"
+    yield line.decode().split()[-1]
+    browser.kill()
+    await browser.communicate()
 
 
 @pytest.fixture

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from agentloop.drivers import BrowserHost, PlaywrightDriver, find_browser
+from agentloop.drivers import BrowserHost, PlaywrightDriver
 from agentloop.errors import BrowserNotFound, Closed, InvalidInput, NavigationError, RequestRefused
 from tests.drivers.pages import Pages
 
@@ -229,23 +228,6 @@ def browser_environments() -> list[bytes]:
         except OSError:
             continue
     return found
-
-
-@pytest.fixture
-async def running(tmp_path: Path) -> AsyncIterator[str]:
-    """The debugging address of a browser that somebody else has started."""
-    browser = await asyncio.create_subprocess_exec(
-        *(find_browser().path, "--headless", "--no-sandbox", "--remote-debugging-port=0"),
-        f"--user-data-dir={tmp_path / 'profile'}",
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert browser.stderr is not None
-    async with asyncio.timeout(30):
-        while b"DevTools listening on" not in (line := await browser.stderr.readline()):
-            assert line, "the browser ended"
-    yield line.decode().split()[-1]
-    browser.kill()
-    await browser.communicate()
 
 
 async def test_a_running_browser_is_held_to_the_boundary(running: str, pages: Pages) -> None:

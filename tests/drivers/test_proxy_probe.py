@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 
 import aiohttp
 import pytest
 
 from agentloop.browser.base import Driver
-from agentloop.drivers import BrowserHost, PlaywrightDriver, find_browser
+from agentloop.drivers import BrowserHost, PlaywrightDriver
 from agentloop.errors import DriverError, InvalidInput, RequestRefused
 from agentloop.guard import Egress, OwnPorts
 from tests.drivers.cdp_relay import without_proxies
@@ -20,23 +19,6 @@ from tests.guard.network.origin import Origin, origin
 MODES = ["host", "host again", "launch", "cdp", "cdp policy", "cdp unguarded"]
 """How a session can be had: of a launched browser, of one that took another's place, alone, and of a browser that runs
 already; one whose machine has a proxy policy of its own, without and with leave."""
-
-
-@pytest.fixture
-async def running(tmp_path: Path) -> AsyncIterator[str]:
-    """The debugging address of a browser that somebody else has started."""
-    browser = await asyncio.create_subprocess_exec(
-        *(find_browser().path, "--headless", "--no-sandbox", "--remote-debugging-port=0"),
-        f"--user-data-dir={tmp_path / 'profile'}",
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert browser.stderr is not None
-    async with asyncio.timeout(30):
-        while b"DevTools listening on" not in (line := await browser.stderr.readline()):
-            assert line, "the browser ended"
-    yield line.decode().split()[-1]
-    browser.kill()
-    await browser.communicate()
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from agentloop.guard.grants import ONCE, Answer, Grant, OnAsk, Question
 from agentloop.guard.redact import Redactor
 from agentloop.journal import Journal
 from agentloop.records import RunRecord, Session, Status
-from agentloop.run.questions import Questions, Refusals
+from agentloop.run.questions import DeclinedQuestions, Questions
 from agentloop.stores.memory import MemoryStore
 
 FILE = Grant(kind="path", subject="modify src/a.py")
@@ -55,7 +55,7 @@ async def desk(
     *,
     store: MemoryStore | None = None,
     session: str = "s",
-    refusals: Refusals | None = None,
+    declined: DeclinedQuestions | None = None,
     expiry_s: float = 600.0,
     redactor: Redactor | None = None,
 ) -> AsyncIterator[Desk]:
@@ -73,7 +73,7 @@ async def desk(
         session_id=session,
         run_id=run.run_id,
         on_ask=on_ask,
-        refusals=refusals,
+        declined=declined,
         expiry_s=expiry_s,
     )
     yield Desk(questions, store, clock, hand, events)
@@ -93,12 +93,12 @@ class Person:
 
 
 async def test_a_yes_is_kept_for_the_session_and_a_no_for_this_process() -> None:
-    person, store, refusals = Person(True, False), MemoryStore(), Refusals()
+    person, store, declined = Person(True, False), MemoryStore(), DeclinedQuestions()
     other = Grant(kind="path", subject="modify b")
-    async with desk(person, store=store, refusals=refusals) as first:
+    async with desk(person, store=store, declined=declined) as first:
         assert [await first.questions.ask("?", grant=FILE) for _ in range(2)] == [True, True]
         assert [await first.questions.ask("?", grant=other) for _ in range(2)] == [False, False]
-    async with desk(person, store=store, refusals=refusals) as next_run:
+    async with desk(person, store=store, declined=declined) as next_run:
         assert await next_run.questions.ask("?", grant=FILE) is True
         assert await next_run.questions.ask("?", grant=other) is False
     assert len(person.asked) == 2
@@ -108,12 +108,12 @@ async def test_a_yes_is_kept_for_the_session_and_a_no_for_this_process() -> None
 
 
 async def test_another_session_is_asked_afresh() -> None:
-    person, store, refusals = Person(True, False, True), MemoryStore(), Refusals()
-    async with desk(person, store=store, refusals=refusals) as one:
+    person, store, declined = Person(True, False, True), MemoryStore(), DeclinedQuestions()
+    async with desk(person, store=store, declined=declined) as one:
         assert await one.questions.ask("?", grant=FILE) is True
-    async with desk(person, store=store, refusals=refusals, session="t") as two:
+    async with desk(person, store=store, declined=declined, session="t") as two:
         assert await two.questions.ask("?", grant=FILE) is False
-    async with desk(person, store=store, refusals=refusals, session="u") as three:
+    async with desk(person, store=store, declined=declined, session="u") as three:
         assert await three.questions.ask("?", grant=FILE) is True
 
 
